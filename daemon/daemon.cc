@@ -194,7 +194,7 @@ absl::Status Daemon::StartServer() {
                                  std::move(reservation_), tls_offer_.get());
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
-  return absl::OkStatus();
+  return StartStoreWatch();
 }
 
 Daemon::~Daemon() {
@@ -208,6 +208,7 @@ Daemon::~Daemon() {
     plugin_loading_->Stop(absl::InfiniteDuration());
   if (access_ != nullptr) access_->Stop();
   if (tls_ != nullptr) tls_->Stop();
+  store_watch_.reset();
   server_.reset();
   service_.reset();
   presented_tokens_.reset();
@@ -320,6 +321,7 @@ void Daemon::Expire() {
 }
 
 void Daemon::Exit(ExitStatus status) {
+  if (store_ != nullptr) store_->NoteExit();
   logger_.Flush(LogWriter::kLastPatience);
   std::_Exit(status);
 }
@@ -349,7 +351,8 @@ ExitStatus Daemon::Run() {
   shutdown_.WaitForRequest();
   Enter(Phase::kProcesses, kExitDrainTimeout);
   logger_.Info("ending: new processes are refused");
-  if (serves()) server_->SetNotServing();
+  if (store_watch_ != nullptr) store_watch_->Stop();
+  if (serves()) server_->SetServing(false);
   const ShutdownControl::Result result = EndProcesses();
   const bool is_stuck = result.stuck || result.report.stuck > 0;
   const bool ran_out_of_time =

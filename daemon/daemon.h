@@ -25,6 +25,7 @@
 #include "daemon/operations/memory_watch.h"
 #include "daemon/operations/presented_tokens.h"
 #include "daemon/operations/shutdown_control.h"
+#include "daemon/operations/store_watch.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/plugins/plugin_loading.h"
 #include "daemon/port_file.h"
@@ -100,6 +101,8 @@ class Daemon {
   // Gives the owners that the store knows the numbers that they had. DATA_LOSS:
   // the store is damaged.
   absl::Status RestoreOwners();
+  // Watches the disk of the store, unless there is none.
+  absl::Status StartStoreWatch();
   runtime::RuntimeOptions OptionsOfRuntime();
   // Logs the loaded plugins, and why their copies are not in the directory of
   // the configuration.
@@ -155,8 +158,9 @@ class Daemon {
   std::unique_ptr<ActorService> service_;
   RpcServer::Reservation reservation_;  // empty once the server has it
   std::unique_ptr<RpcServer> server_;
-  std::unique_ptr<PortFile> port_file_;  // null: not configured
-  bool ended_ = false;                   // EndProcesses was called
+  std::unique_ptr<StoreWatch> store_watch_;  // null: there is no store
+  std::unique_ptr<PortFile> port_file_;      // null: not configured
+  bool ended_ = false;                       // EndProcesses was called
 };
 
 }  // namespace actord::daemon

@@ -1,4 +1,6 @@
 // The store of the daemon, and the options of a runtime with or without it.
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,6 +22,34 @@ uint64_t NanosecondsOf(absl::Duration duration) {
   return static_cast<uint64_t>(absl::ToInt64Nanoseconds(duration));
 }
 
+runtime::OpenedStore::Options OptionsOf(const StoreSettings& settings) {
+  constexpr uint64_t kMaxRecordBytes = 16 << 20;
+  constexpr uint64_t kMaxGroupBytes = 1 << 20;
+  // Room for what is appended together, beside the largest records.
+  constexpr uint64_t kMinRingBytes = 8 << 20;
+  runtime::OpenedStore::Options options;
+  runtime::JournalOptions& journal = options.journal;
+  journal.directory = settings.directory;
+  journal.segment_bytes = settings.segment_bytes;
+  journal.max_record_bytes =
+      settings.max_record_bytes != 0
+          ? settings.max_record_bytes
+          : std::min(kMaxRecordBytes, journal.segment_bytes / 4);
+  journal.max_unsynced_bytes = settings.max_unsynced_bytes;
+  journal.ring_bytes = std::bit_ceil(std::max(
+      kMinRingBytes,
+      4 * std::max(journal.max_record_bytes, journal.max_unsynced_bytes)));
+  journal.max_group_bytes = std::min(kMaxGroupBytes, journal.segment_bytes / 2);
+  options.disk_reserve_bytes = settings.disk_reserve;
+  options.max_crashes = settings.max_crashes;
+  options.round_bytes = settings.checkpoint_bytes;
+  options.round_ns = NanosecondsOf(settings.checkpoint_interval);
+  options.applier.result_ttl_ns = NanosecondsOf(settings.result_ttl);
+  options.applier.request_id_ttl_ns = NanosecondsOf(settings.request_id_ttl);
+  options.applier.request_id_max = settings.request_id_max;
+  return options;
+}
+
 }  // namespace
 
 absl::Status Daemon::RestoreOwners() {
@@ -32,7 +62,7 @@ absl::Status Daemon::RestoreOwners() {
       });
   if (has_gap) {
     status = absl::DataLossError(absl::StrCat(
-        "store.directory ", config_.store_directory,
+        "store.directory ", config_.store.directory,
         ": the store is damaged: the name of an owner is missing"));
   }
   if (!status.ok()) return status;
@@ -47,12 +77,11 @@ absl::Status Daemon::RestoreOwners() {
 }
 
 absl::Status Daemon::OpenStore() {
-  if (config_.store_directory.empty()) return absl::OkStatus();
-  runtime::OpenedStore::Options options;
-  options.journal.directory = config_.store_directory;
-  options.applier.request_id_ttl_ns =
-      NanosecondsOf(config_.store_request_id_ttl);
-  options.applier.request_id_max = config_.store_request_id_max;
+  if (config_.store.directory.empty()) return absl::OkStatus();
+  runtime::OpenedStore::Options options = OptionsOf(config_.store);
+  constexpr int kMaxWorkers = 256;
+  options.marked_threads =
+      static_cast<size_t>(kMaxWorkers + config_.runtime.max_blocked_threads);
   options.failed = [this](const absl::Status& status) {
     // Nobody knows what the disk has. Nothing that was not durable has left.
     logger_.Error(absl::StrCat(
@@ -65,20 +94,29 @@ absl::Status Daemon::OpenStore() {
   if (!store.ok()) {
     return absl::Status(
         store.status().code(),
-        absl::StrCat("store.directory ", config_.store_directory, ": ",
+        absl::StrCat("store.directory ", config_.store.directory, ": ",
                      store.status().message()));
   }
   store_ = *std::move(store);
   const runtime::RecoveryReport& report = store_->journal().report();
   logger_.Info(report.is_new
-                   ? absl::StrCat("made the store ", config_.store_directory)
-                   : absl::StrCat("opened the store ", config_.store_directory,
+                   ? absl::StrCat("made the store ", config_.store.directory)
+                   : absl::StrCat("opened the store ", config_.store.directory,
                                   ", incarnation ", report.incarnation));
   if (!report.cut.empty()) logger_.Warning(absl::StrCat("store: ", report.cut));
   if (!report.repaired.empty()) {
     logger_.Warning(absl::StrCat("store: ", report.repaired, " was repaired"));
   }
   return access_ == nullptr ? absl::OkStatus() : RestoreOwners();
+}
+
+absl::Status Daemon::StartStoreWatch() {
+  if (store_ == nullptr) return absl::OkStatus();
+  store_watch_ = std::make_unique<StoreWatch>(
+      StoreWatch::PartsOf(
+          *store_, [this](bool serving) { server_->SetServing(serving); }),
+      logger_);
+  return store_watch_->Start();
 }
 
 runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
@@ -92,6 +130,7 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
   options.request_ids = {.ttl_ns = NanosecondsOf(config_.request_id_ttl),
                          .max = config_.request_id_max};
   options.counts_owners = !config_.auth_tokens.empty();
+  options.counts_mailboxes = access_ != nullptr && access_->LimitsMailboxes();
   options.stuck_after = config_.force_timeout;
   options.log = [this](runtime::LogLevel level, std::string_view message) {
     logger_.Log(level, message);

@@ -196,8 +196,8 @@ absl::Status RpcServer::Listen(const Config& config) {
 
 RpcServer::~RpcServer() { Stop(absl::ZeroDuration()); }
 
-void RpcServer::SetNotServing() {
-  server_->GetHealthCheckService()->SetServingStatus(false);
+void RpcServer::SetServing(bool serving) {
+  server_->GetHealthCheckService()->SetServingStatus(serving);
 }
 
 void RpcServer::Stop(absl::Duration grace) {

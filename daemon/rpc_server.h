@@ -1,6 +1,6 @@
 // The gRPC server: addresses, limits, health, reflection, and shutdown.
 //
-// Thread-safety: none, except SetNotServing. Ownership: borrows the service and
+// Thread-safety: none, except SetServing. Ownership: borrows the service and
 // the connections.
 #pragma once
 
@@ -54,8 +54,8 @@ class RpcServer {
   // stays the same while the server runs, even if the limits change.
   [[nodiscard]] size_t max_payload_bytes() const { return max_payload_bytes_; }
 
-  // Tells health checks to send work elsewhere.
-  void SetNotServing();
+  // Tells health checks whether to send work here.
+  void SetServing(bool serving);
   // Accepts no connection any more, and lets open calls finish until `grace`
   // has passed. Then cuts all connections. Returns when no call is left.
   void Stop(absl::Duration grace);

@@ -33,9 +33,9 @@ absl::Status BulkSender::Add(const Pid& to, const Message& message, Owner by,
     return Send(to, message, by);
   }
   absl::Status status = core_.CheckMessage(message);
-  if (when_behind_ == WhenBehind::kRefuse) {
-    status.Update(core_.durable->CheckBehind());
-  }
+  status.Update(when_behind_ == WhenBehind::kRefuse
+                    ? core_.durable->CheckRoom()
+                    : core_.durable->CheckFull());
   if (!status.ok()) return status;
   if (!inputs_) {
     inputs_.emplace(*core_.durable, *core_.durable_inputs, core_.delivery,

@@ -58,12 +58,16 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       processes(options.node, options.incarnation, options.max_processes,
                 ThreadsOf(options) + 1, options.type_limits,
                 options.counts_owners),
-      durable(options.store == nullptr ? nullptr
-                                       : std::make_unique<DurableProcesses>(
-                                             *options.store, processes, clock)),
+      durable(options.store == nullptr
+                  ? nullptr
+                  : std::make_unique<DurableProcesses>(
+                        *options.store, processes, clock, options.durable)),
       request_ids(OptionsOfIds(options), clock),
       message_ids(OptionsOfIds(options), clock),
       scheduler(options.workers, clock),
+      parked(durable == nullptr ? nullptr
+                                : std::make_unique<ParkedProcesses>(
+                                      options.store->journal(), scheduler)),
       lane(buffers, Lane::Use::kShared),
       delivery(processes, scheduler, limits),
       durable_inputs(durable == nullptr ? nullptr
@@ -120,6 +124,9 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
   ACTORD_ASSERT(
       options.workers > 0 && options.incarnation != 0 && options.log != nullptr,
       "core.h: the options are resolved");
+  if (durable != nullptr) {
+    durable->releases().OnCaughtUp([this] { parked->EnqueueAll(); });
+  }
   for (size_t i = 0; i < scheduler.size(); ++i) {
     scheduler.queue(i).timers.SetIsWanted([this](uint64_t timer) {
       return DueTimers::IsWanted(broker, lifetimes, timer);
@@ -142,6 +149,7 @@ Runtime::Core::~Core() {
   threads.Stop();
   if (durable != nullptr) {
     options.store->Close();
+    durable->releases().OnCaughtUp(nullptr);
     if (!closed_durable_) CloseDurable();
   }
   FreeMailboxes();
@@ -257,9 +265,11 @@ void Runtime::Core::WhenDurable(uint64_t position,
 }
 
 Sent Runtime::Core::Control(Owner by, const Pid& to, uint16_t type,
-                            std::string_view reason) {
+                            std::string_view reason, absl::Duration deadline) {
   if (IsHomePid(to) && durable != nullptr) {
-    return durable_inputs->Control(by, to, type, reason, lane);
+    const auto deadline_ns =
+        static_cast<uint64_t>(absl::ToInt64Nanoseconds(deadline));
+    return durable_inputs->Control(by, to, type, reason, deadline_ns, lane);
   }
   return {delivery.Control(by, to, type, reason, lane)};
 }

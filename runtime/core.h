@@ -17,6 +17,7 @@
 #include "runtime/durable/durable_inputs.h"
 #include "runtime/durable/durable_processes.h"
 #include "runtime/durable/letter_journal.h"
+#include "runtime/durable/parked_processes.h"
 #include "runtime/effects/blocking_pool.h"
 #include "runtime/effects/calls.h"
 #include "runtime/effects/dispatcher.h"
@@ -65,8 +66,10 @@ class Runtime::Core {
                           const RequestId* id);
   // See Runtime.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
-  // Posts a cancel or a terminate from outside.
-  Sent Control(Owner by, const Pid& to, uint16_t type, std::string_view reason);
+  // Posts a cancel or a terminate from outside. `deadline`: of a cancel, for
+  // the record of a durable process; the caller sets it in this start.
+  Sent Control(Owner by, const Pid& to, uint16_t type, std::string_view reason,
+               absl::Duration deadline = absl::ZeroDuration());
   UpgradePiece TellOfUpgrade(
       const absl::flat_hash_set<const ProcessType*>& versions,
       uint32_t first_slot);
@@ -94,6 +97,7 @@ class Runtime::Core {
   RequestIds request_ids;  // of Submit
   RequestIds message_ids;  // of Send
   Scheduler scheduler;
+  const std::unique_ptr<ParkedProcesses> parked;  // null: there is no store
   Lane lane;  // for all threads that run no workers
   Delivery delivery;
   const std::unique_ptr<DurableInputs> durable_inputs;
@@ -128,6 +132,9 @@ class Runtime::Core {
   // Brings a process back. Returns it if it has something to do, otherwise
   // null.
   absl::StatusOr<Process*> RecoverOne(StoredProcess&& stored);
+  // Finds out whether the process has ended the daemon in its steps.
+  void MarkPoison(const Pid& pid, const ProcessType& type,
+                  DurableState& kept) const;
   // The monitors and links of a process in the store, and the ends that it was
   // not told.
   struct WatchesOf {

@@ -21,7 +21,8 @@ absl::Status Damaged(const Pid& pid, std::string_view what) {
 
 // Puts what waits for the process into its mailbox. No other thread knows of
 // the process.
-void FillMailbox(Process& process, const StoredProcess& stored, Lane& lane) {
+void FillMailbox(Process& process, const StoredProcess& stored,
+                 OwnerLimits& bytes_of, Lane& lane) {
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
   Envelope* last = nullptr;
@@ -38,6 +39,11 @@ void FillMailbox(Process& process, const StoredProcess& stored, Lane& lane) {
     last = event;
     ++count;
     units += event->units();
+    // They were taken before, so they are kept above the quota, too.
+    const Owner owner = stored.entry.runtime.owner;
+    if (bytes_of.TakeAnyway(owner, event->units() * kBufferUnitBytes)) {
+      event->charged = owner;
+    }
   };
   for (const auto& [position, mail] : stored.mailbox) {
     const actord_payload payload = ToAbi(mail.body->payload);
@@ -177,7 +183,8 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
   if (image.owner != Owner::kNobody) scheduler.BeginOwners();
   absl::Status status = FillProcess(process, stored, kept, lane);
   if (!status.ok()) return status;
-  FillMailbox(process, stored, lane);
+  FillMailbox(process, stored, processes.mailbox_bytes_of(), lane);
+  MarkPoison(stored.pid, *type, kept);
   if (entry.yield != 0) durable->NoteSpawn({image.parent, entry.yield});
   for (const std::string& name : image.names) {
     Pid holder;
@@ -190,15 +197,44 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
       return Damaged(stored.pid, "is in a group that has no room");
     }
   }
+  if (image.cancel_deadline_ns != 0) {
+    const uint64_t now_ns = durable->NowNs();
+    const uint64_t left_ns =
+        image.cancel_deadline_ns - std::min(image.cancel_deadline_ns, now_ns);
+    lifetimes.BeginCancel(
+        stored.pid, absl::Nanoseconds(std::max<uint64_t>(left_ns, 1)),
+        absl::Nanoseconds(std::max<uint64_t>(image.cancel_after_ns, 1)));
+  }
   lane.Count(&Counters::processes_started);
   // The limit of the lifetime is set in the first turn.
-  const bool has_work =
-      process.init_due || process.step_due || process.in_hand != nullptr ||
-      !process.urgent_taken.empty() || !image.yields.empty() ||
-      limits.max_lifetime_ns() != LiveLimits::kForeverNs;
+  const bool has_work = process.init_due || process.step_due ||
+                        process.in_hand != nullptr || !kept.poison.empty() ||
+                        !process.urgent_taken.empty() ||
+                        !image.yields.empty() ||
+                        limits.max_lifetime_ns() != LiveLimits::kForeverNs;
   Activity::Add(process.activity,
                 (has_work ? Activity::kReady : 0) - Activity::kEnded);
   return has_work ? reserved : nullptr;
+}
+
+void Runtime::Core::MarkPoison(const Pid& pid, const ProcessType& type,
+                               DurableState& kept) const {
+  const StepMarks* const marks = options.store->marks();
+  const StepMarks::Suspect* const suspect =
+      marks == nullptr ? nullptr : marks->Find(pid, type.code);
+  if (suspect == nullptr) return;
+  const std::string text = absl::StrCat(
+      "in its step ", suspect->step, " it has ended the daemon ",
+      suspect->crashes, " times (store.max_crashes is ", marks->max_crashes(),
+      "), the last time by ", StepMarks::SignalText(suspect->signal),
+      " in plugin ", type.plugin, " ", type.version);
+  if (marks->IsPoison(*suspect)) {
+    kept.poison = text;
+  } else if (suspect->is_new) {
+    options.log(LogLevel::kWarning,
+                absl::StrCat("process ", FormatPid(pid), " of type ", type.name,
+                             ": ", text));
+  }
 }
 
 void Runtime::Core::RecoverTies(const WatchesOf& of) {
@@ -237,6 +273,7 @@ void Runtime::Core::RecoverTies(const WatchesOf& of) {
 
 absl::Status Runtime::Core::Recover() {
   if (durable == nullptr) return absl::OkStatus();
+  if (options.counts_mailboxes) processes.mailbox_bytes_of().Count();
   std::vector<Process*> with_work;
   std::vector<WatchesOf> watches;
   absl::Status status = durable->store().ForEachProcess(

@@ -7,6 +7,7 @@
 #include "runtime/process/errors.h"
 #include "runtime/system/cpu_count.h"
 #include "runtime/system/random.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 namespace {
@@ -70,7 +71,14 @@ bool Runtime::IsDurable(uint64_t position) const {
 }
 
 bool Runtime::IsJournalBehind() const {
-  return core_->durable != nullptr && core_->options.store->journal().Behind();
+  if (core_->durable == nullptr) return false;
+  DurableStore& store = *core_->options.store;
+  return store.journal().Behind() && !store.IsFull();
+}
+
+absl::Status Runtime::CheckFilling(const Pid& pid) const {
+  if (core_->durable == nullptr || !IsHomePid(pid)) return absl::OkStatus();
+  return core_->durable->CheckFilling();
 }
 
 void Runtime::WhenDurable(uint64_t position,
@@ -103,6 +111,9 @@ Runtime::CallId Runtime::Call(const Pid& to, const Message& message,
       CheckPayloadSize("payload", message.payload, PayloadLimit(core_->limits));
   status.Update(CheckTopic(message.topic));
   status.Update(CheckMemory(core_->limits));
+  if (core_->durable != nullptr && IsHomePid(to)) {
+    status.Update(core_->durable->CheckTurns());
+  }
   if (!status.ok()) {
     std::move(done)(status);
     return 0;
@@ -149,7 +160,8 @@ absl::Status Runtime::Cancel(const Pid& pid, std::string_view reason,
                              absl::Duration deadline, Owner by,
                              uint64_t* position) {
   absl::Status status =
-      core_->Control(by, pid, ACTORD_EVENT_CANCEL, reason).Tell(position);
+      core_->Control(by, pid, ACTORD_EVENT_CANCEL, reason, deadline)
+          .Tell(position);
   if (status.ok() && deadline > absl::ZeroDuration()) {
     core_->lifetimes.BeginCancel(pid, deadline);
   }

@@ -110,9 +110,13 @@ class Runtime {
   [[nodiscard]] uint64_t LastPosition() const;
   // True: the record at `position` is durable, or `position` is 0.
   [[nodiscard]] bool IsDurable(uint64_t position) const;
-  // True: the disk of the store is behind, or full. Code that can wait begins
-  // no work for durable processes.
+  // True: the disk of the store is behind. Code that can wait begins no work
+  // for durable processes. False if the disk is full: that can last, so work is
+  // refused.
   [[nodiscard]] bool IsJournalBehind() const;
+  // JOURNAL_BEHIND or STORE_FULL: a completion for this process would have to
+  // wait for the disk.
+  [[nodiscard]] absl::Status CheckFilling(const Pid& pid) const;
   // Calls `then` when the record at `position` is durable: at once, on this
   // thread, if it is 0. If the disk fails, `then` is dropped; the program is
   // about to end.

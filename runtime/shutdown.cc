@@ -109,6 +109,8 @@ void Shutdown::LogStuck() const {
 
 uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
   core_.state.store(RunState::kDraining, std::memory_order_seq_cst);
+  // Nobody was told of what does not fit into the ring any more.
+  if (core_.durable != nullptr) core_.options.store->journal().RefuseWaits();
   // With kNow the processes are not cancelled before they are terminated.
   (mode == ShutdownMode::kDrain ? core_.orders.cancel : core_.orders.terminate)
       .store(true, std::memory_order_seq_cst);

@@ -49,6 +49,7 @@ class Runtime::Core::ThreadTurns {
                 ? nullptr
                 : std::make_unique<DurableTurn>(
                       DurableTurn::Shared{.durable = *core.durable,
+                                          .parked = *core.parked,
                                           .processes = core.processes,
                                           .scheduler = core.scheduler,
                                           .delivery = core.delivery,

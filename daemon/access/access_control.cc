@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <iterator>
 #include <system_error>
 #include <utility>
@@ -151,6 +152,16 @@ void AccessControl::Reload(AuthMode setting, const QuotaSettings& quotas) {
   tokens_->Refresh(LiveTokens::When::kAlways);
   ApplyQuotas(quotas);
   if (recheck_) recheck_();
+}
+
+bool AccessControl::LimitsMailboxes() const {
+  const QuotaSettings settings = quotas_.settings();
+  if (settings.mailbox_bytes != 0) return true;
+  const auto table = tokens_->table();
+  return std::any_of(
+      table->quotas().begin(), table->quotas().end(), [&](const auto& own) {
+        return Overridden(settings, own.second).mailbox_bytes != 0;
+      });
 }
 
 void AccessControl::ApplyQuotas(std::optional<QuotaSettings> settings) {

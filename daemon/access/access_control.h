@@ -75,6 +75,8 @@ class AccessControl {
   void Reload(AuthMode setting, const QuotaSettings& quotas);
   // Those of the configuration.
   [[nodiscard]] QuotaSettings quotas() const { return quotas_.settings(); }
+  // Whether any owner has a quota for its mailboxes.
+  [[nodiscard]] bool LimitsMailboxes() const;
   [[nodiscard]] AuthMode setting() const {
     return setting_.load(std::memory_order_relaxed);
   }

@@ -18,6 +18,7 @@
 #include "daemon/crash/crash_line.h"
 #include "daemon/crash/crash_text.h"
 #include "runtime/crash/running_code.h"
+#include "runtime/durable/step_marks.h"
 #include "runtime/system/clock.h"
 
 namespace actord::daemon {
@@ -192,6 +193,7 @@ void OnCrash(int number, siginfo_t* info, void* context) {
   if (is_first) {
     fault = FaultOf(number, *info, context);
     state.number.store(number, std::memory_order_relaxed);
+    if (!fault.IsSent(getpid())) runtime::StepMarks::NoteCrash(number);
     LimitTime();
   }
   for (;;) {

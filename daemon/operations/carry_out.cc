@@ -68,6 +68,8 @@ absl::StatusOr<runtime::CompleteAnswer> CarryOutCompletion(
   if (auto refused = CheckYield(runtime, access, completion.token.yield)) {
     return *std::move(refused);
   }
+  absl::Status taken = runtime.CheckFilling(completion.token.yield.pid);
+  if (!taken.ok()) return taken;
   const runtime::CompleteAnswer answer =
       runtime.remote_tasks().Complete(completion.token, completion.result);
   if (answer != runtime::CompleteAnswer::kMailboxFull) return answer;

@@ -214,6 +214,7 @@ runtime::CatalogEntries LoadedPlugins::EntriesOf(
     const handlers::Plugin& plugin) {
   return {.plugin = plugin.info().name,
           .version = plugin.info().version,
+          .digest = plugin.digest(),
           .process_types = {plugin.process_types().begin(),
                             plugin.process_types().end()}};
 }

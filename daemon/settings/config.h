@@ -68,6 +68,26 @@ struct QuotaSettings {
   bool operator==(const QuotaSettings&) const = default;
 };
 
+// The store of durable processes.
+struct StoreSettings {
+  std::string directory;  // "": all processes are volatile
+  size_t segment_bytes = size_t{64} << 20;
+  // 0: 16 MiB, or a quarter of segment_bytes if that is less.
+  size_t max_record_bytes = 0;
+  size_t max_unsynced_bytes = size_t{16} << 20;
+  // 0: the smaller of 5 % of the file system and 512 MiB.
+  size_t disk_reserve = 0;
+  size_t checkpoint_bytes = size_t{256} << 20;
+  absl::Duration checkpoint_interval = absl::Minutes(1);
+  absl::Duration result_ttl = absl::Hours(168);
+  // How long, and how many, request IDs of Submits of durable processes are
+  // remembered. The same limits apply to message IDs for durable processes.
+  absl::Duration request_id_ttl = absl::Hours(24);
+  size_t request_id_max = 1'000'000;
+  // 0: no process goes into quarantine for crashes.
+  uint32_t max_crashes = 3;
+};
+
 struct Config {
   // Addresses, "host:port" or "unix:/path"; port 0 picks a free port.
   std::vector<std::string> listen = {"127.0.0.1:7600"};
@@ -117,12 +137,7 @@ struct Config {
   std::string boot_tree;
   absl::Duration boot_timeout = absl::Seconds(30);
 
-  // Directory of the store; "": all processes are volatile.
-  std::string store_directory;
-  // How long, and how many, request IDs of Submits of durable processes are
-  // remembered. The same limits apply to message IDs for durable processes.
-  absl::Duration store_request_id_ttl = absl::Hours(24);
-  size_t store_request_id_max = 1'000'000;
+  StoreSettings store;
 
   runtime::LogLevel log_level = runtime::LogLevel::kInfo;
   LogFormat log_format = LogFormat::kConsole;

@@ -70,6 +70,19 @@ struct BoundedSizeCodec : SizeCodec {
   }
 };
 
+// A size within bounds, or 0.
+struct SizeOrNoneCodec : BoundedSizeCodec {
+  absl::Status Parse(const std::string& text, size_t& value) const {
+    size_t parsed = 0;
+    absl::Status status = SizeCodec::Parse(text, parsed);
+    if (status.ok() && parsed != 0) {
+      status = BoundedSizeCodec::Parse(text, parsed);
+    }
+    if (status.ok()) value = parsed;
+    return status;
+  }
+};
+
 struct DurationCodec {
   absl::Status Parse(const std::string& text, absl::Duration& value) const {
     const absl::StatusOr<absl::Duration> duration = ParseDurationText(text);

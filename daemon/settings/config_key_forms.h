@@ -94,6 +94,8 @@ inline ConfigKey Reloads(ConfigKey key) {
 
 // The keys of the sections server, tls and connections.
 void AddNetworkKeys(std::vector<ConfigKey>& keys);
+// The keys of the section store.
+void AddStoreKeys(std::vector<ConfigKey>& keys);
 // The keys of the section quotas.
 void AddQuotaKeys(std::vector<ConfigKey>& keys);
 

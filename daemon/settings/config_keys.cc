@@ -131,28 +131,6 @@ void AddBootKeys(std::vector<ConfigKey>& keys) {
                         kDuration, ACTORD_MEMBER(boot_timeout)));
 }
 
-void AddStoreKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(
-      Single({"store.directory", "store", "DIR",
-              "Directory of the store of durable processes. Only the daemon's "
-              "user can read it. The daemon makes it if it does not exist; its "
-              "parent must exist. Empty: all processes are volatile, and end "
-              "with the daemon."},
-             TextCodec{}, ACTORD_MEMBER(store_directory)));
-  keys.push_back(
-      Single({"store.request_id_ttl", "store-request-id-ttl", "DURATION",
-              "How long the store remembers the request ID of a Submit of a "
-              "durable process, and the message ID of a Send to one, over "
-              "restarts."},
-             kDuration, ACTORD_MEMBER(store_request_id_ttl)));
-  keys.push_back(
-      Single({"store.request_id_max", "store-request-id-max", "N",
-              "Maximum number of request IDs, and of message IDs, that the "
-              "store remembers; the oldest are dropped first. Each takes about "
-              "140 bytes of memory."},
-             kCount, ACTORD_MEMBER(store_request_id_max)));
-}
-
 void AddSchedulerKeys(std::vector<ConfigKey>& keys) {
   const NumberCodec<int> number;
   keys.push_back(Single({"scheduler.workers", "workers", "N",

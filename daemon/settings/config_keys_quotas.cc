@@ -10,23 +10,6 @@
 #include "daemon/settings/config_keys.h"
 
 namespace actord::daemon {
-namespace {
-
-// A size within bounds, or 0 for none.
-struct SizeOrNoneCodec : BoundedSizeCodec {
-  absl::Status Parse(const std::string& text, size_t& value) const {
-    size_t parsed = 0;
-    absl::Status status = SizeCodec::Parse(text, parsed);
-    if (status.ok() && parsed != 0) {
-      status = BoundedSizeCodec::Parse(text, parsed);
-    }
-    if (status.ok()) value = parsed;
-    return status;
-  }
-};
-
-}  // namespace
-
 void AddQuotaKeys(std::vector<ConfigKey>& keys) {
   const NumberCodec<uint64_t> requests{.max = 10'000'000};
   const SizeOrNoneCodec bytes{{{}, 1024, size_t{1} << 40}};

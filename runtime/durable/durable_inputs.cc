@@ -1,5 +1,6 @@
 #include "runtime/durable/durable_inputs.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/delivery/logged_events.h"
@@ -11,7 +12,7 @@ Sent DurableInputs::SendAll(Owner by, const Pid& to,
                             ReadyList* ready, const InputId& id) {
   const FoundProcess process = processes_.Find(to, by);
   if (!process) return {processes_.WhyNotFound(to, by)};
-  absl::Status status = durable_.CheckBehind();
+  absl::Status status = durable_.CheckRoom();
   if (!status.ok()) return {status};
   uint64_t units = 0;
   for (const Message& message : messages) {
@@ -36,7 +37,10 @@ Sent DurableInputs::SendAll(Owner by, const Pid& to,
         {.topic = message.topic, .payload = message.payload});
   }
   const absl::StatusOr<uint64_t> position = durable_.Append(input);
-  if (!position.ok()) return {position.status()};
+  if (!position.ok()) {
+    return {durable_.OfRequest(messages.size() == 1 ? "payload" : "messages",
+                               position.status())};
+  }
   if (messages.empty()) return {absl::OkStatus(), *position};
   EnvelopeList linked;
   Envelope* last = nullptr;
@@ -78,15 +82,23 @@ Sent DurableInputs::Refuse(const Pid& to, uint64_t position, size_t count,
 }
 
 Sent DurableInputs::Control(Owner by, const Pid& to, uint16_t type,
-                            std::string_view reason, Lane& lane) {
+                            std::string_view reason, uint64_t deadline_ns,
+                            Lane& lane) {
   if (!processes_.Find(to, by)) return {processes_.WhyNotFound(to, by)};
-  const records::Input input{.to = to,
-                             .kind = type == ACTORD_EVENT_CANCEL
-                                         ? records::InputKind::kCancel
-                                         : records::InputKind::kTerminate,
-                             .owner = by,
-                             .payload = {std::string(reason), "text/plain"},
-                             .at_ns = durable_.NowNs()};
+  if (absl::Status status = durable_.CheckFilling(); !status.ok()) {
+    return {std::move(status)};
+  }
+  records::Input input{.to = to,
+                       .kind = type == ACTORD_EVENT_CANCEL
+                                   ? records::InputKind::kCancel
+                                   : records::InputKind::kTerminate,
+                       .owner = by,
+                       .payload = {std::string(reason), "text/plain"},
+                       .at_ns = durable_.NowNs()};
+  if (deadline_ns != 0) {
+    input.deadline_ns =
+        input.at_ns + std::min(deadline_ns, UINT64_MAX - input.at_ns);
+  }
   const absl::StatusOr<uint64_t> position = durable_.Append(input);
   if (!position.ok()) return {position.status()};
   absl::Status status =

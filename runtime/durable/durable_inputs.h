@@ -53,9 +53,10 @@ class DurableInputs {
   // No messages: the record holds the id alone.
   Sent SendAll(Owner by, const Pid& to, std::span<const Message> messages,
                Lane& lane, ReadyList* ready = nullptr, const InputId& id = {});
-  // A cancel or a terminate: as Delivery::Control.
+  // A cancel or a terminate: as Delivery::Control. `deadline_ns`: how long
+  // after a cancel the process is terminated, by the caller; 0: never.
   Sent Control(Owner by, const Pid& to, uint16_t type, std::string_view reason,
-               Lane& lane);
+               uint64_t deadline_ns, Lane& lane);
 
   // The fate of bodies that are in the journal from `position` on and were not
   // delivered, for the reason `posted` that `status` explains: takes them out

@@ -9,6 +9,7 @@
 #include "runtime/process/fingerprint.h"
 #include "runtime/records/record_codec.h"
 #include "runtime/records/record_fields.h"
+#include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
 
 namespace actord::runtime {
@@ -25,12 +26,15 @@ bool IsFromOutside(uint16_t kind) {
 }  // namespace
 
 DurableProcesses::DurableProcesses(DurableStore& store, ProcessTable& processes,
-                                   const Clock& clock)
+                                   const Clock& clock,
+                                   const DurableLimits& limits)
     : store_(store),
       clock_(clock),
+      limits_(limits),
       start_(store.journal().report().incarnation & ((1u << 24) - 1)),
       homes_(static_cast<uint32_t>(store.journal().report().incarnation)),
       states_(std::make_unique<std::array<std::atomic<Chunk*>, kChunks>>()) {
+  homes_.SetMax(limits.max_processes);
   processes.SetHomes(homes_);
 }
 
@@ -60,12 +64,25 @@ absl::StatusOr<uint64_t> DurableProcesses::AppendAll(
                    absl::Seconds(1));
 }
 
-absl::Status DurableProcesses::CheckSize(size_t bytes) const {
-  const uint64_t limit = store_.journal().max_record_bytes();
-  if (bytes <= limit) return absl::OkStatus();
-  return Error(absl::StatusCode::kResourceExhausted, reason::kStepTooLarge,
-               absl::StrCat("a record of ", bytes,
-                            " bytes is above the limit of ", limit));
+absl::Status DurableProcesses::CheckSize(std::string_view field,
+                                         size_t bytes) const {
+  if (bytes <= store_.journal().max_record_bytes()) return absl::OkStatus();
+  return TooLarge(field);
+}
+
+absl::Status DurableProcesses::OfRequest(std::string_view field,
+                                         const absl::Status& appended) const {
+  return ReasonOf(appended) == reason::kStepTooLarge ? TooLarge(field)
+                                                     : appended;
+}
+
+absl::Status DurableProcesses::TooLarge(std::string_view field) const {
+  return InvalidField(
+      field, reason::kPayloadTooLarge,
+      absl::StrCat(ToAbsl(field), " does not fit into a record of the store; ",
+                   "the limit is ", store_.journal().max_record_bytes(),
+                   " bytes with its topic, name and id "
+                   "(store.max_record_bytes)"));
 }
 
 template <typename OneRecord>
@@ -107,12 +124,45 @@ uint64_t DurableProcesses::LogAttempt(const YieldToken& yield, uint32_t attempt,
       .value_or(0);
 }
 
-absl::Status DurableProcesses::CheckBehind() const {
-  if (!store_.journal().Behind()) return absl::OkStatus();
+absl::Status DurableProcesses::CheckRoom() const {
+  absl::Status status = CheckFull();
+  return status.ok() && store_.journal().Behind() ? Behind() : status;
+}
+
+absl::Status DurableProcesses::CheckFull() const {
+  if (!store_.IsFull()) return absl::OkStatus();
+  return Retryable(absl::StatusCode::kResourceExhausted, reason::kStoreFull,
+                   "the disk of the store is full, or has less free space than "
+                   "store.disk_reserve: new work for durable processes is "
+                   "refused until there is room",
+                   absl::Seconds(5));
+}
+
+absl::Status DurableProcesses::CheckTurns() const {
+  return store_.journal().Behind() ? CheckRoom() : absl::OkStatus();
+}
+
+absl::Status DurableProcesses::CheckFilling() const {
+  if (!store_.journal().IsFilling()) return absl::OkStatus();
+  absl::Status status = CheckFull();
+  return status.ok() ? Behind() : status;
+}
+
+absl::Status DurableProcesses::Behind() {
   return Retryable(absl::StatusCode::kUnavailable, reason::kJournalBehind,
                    "the disk of the store is behind: new work for durable "
                    "processes is refused until it has caught up",
                    absl::Milliseconds(100));
+}
+
+absl::Status DurableProcesses::NoPlace() const {
+  return Retryable(
+      absl::StatusCode::kResourceExhausted, reason::kProcessLimit,
+      homes_.IsBelowMax()
+          ? std::string("the home of the process has no place left")
+          : absl::StrCat("the limit of ", homes_.max(),
+                         " durable processes is reached (store.max_processes)"),
+      absl::Seconds(1));
 }
 
 absl::Status DurableProcesses::BeginsLater() {

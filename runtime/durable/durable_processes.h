@@ -24,6 +24,7 @@
 #include "runtime/process/payload.h"
 #include "runtime/process/process.h"
 #include "runtime/records/records.h"
+#include "runtime/settings/options.h"
 #include "runtime/system/clock.h"
 #include "runtime/table/homes.h"
 #include "runtime/table/process_table.h"
@@ -45,14 +46,17 @@ struct DurableState {
   [[nodiscard]] bool IsImageDue() const {
     return history_steps >= 1000 || history_bytes >= 64 << 10;
   }
-  // A process whose history grows above these ends: a restart would take too
-  // long, and the journal would never be cut.
-  static constexpr uint64_t kMaxHistorySteps = 50'000;
-  static constexpr uint64_t kMaxHistoryBytes = 64 << 20;
-  [[nodiscard]] bool IsHistoryFull() const {
-    return history_steps >= kMaxHistorySteps ||
-           history_bytes >= kMaxHistoryBytes;
+  // Whether the history has reached a part of its limits: 1 / `share` of them.
+  [[nodiscard]] bool HasHistory(const DurableLimits& limits,
+                                uint64_t share) const {
+    const auto has = [share](uint64_t amount, uint64_t max) {
+      return max != 0 && amount >= max / share;
+    };
+    return has(history_steps, limits.max_history_steps) ||
+           has(history_bytes, limits.max_history_bytes);
   }
+  // The log has said that the history is long.
+  bool warned_of_history = false;
   // Counts a step of a replay type. `consumed_bytes`: the size of the bodies
   // that the step has consumed.
   void CountStep(const records::Step& step, uint64_t consumed_bytes) {
@@ -61,6 +65,8 @@ struct DurableState {
     history_bytes =
         has_image ? 0 : history_bytes + step.record.size() + consumed_bytes;
   }
+  // Why the process goes into quarantine in its next turn; "": it does not.
+  std::string poison;
   // The process cannot be restored: it takes messages, and no step.
   bool is_quarantined = false;
   // Who waits for the answer to a call.
@@ -96,12 +102,13 @@ class DurableProcesses final : public DurableLog, public LastingTime {
  public:
   // `processes` gets the homes. Both are borrowed.
   DurableProcesses(DurableStore& store, ProcessTable& processes,
-                   const Clock& clock);
+                   const Clock& clock, const DurableLimits& limits);
   ~DurableProcesses();
   DurableProcesses(const DurableProcesses&) = delete;
   DurableProcesses& operator=(const DurableProcesses&) = delete;
 
   Homes& homes() { return homes_; }
+  [[nodiscard]] const DurableLimits& limits() const { return limits_; }
   Releases& releases() { return store_.releases(); }
   DurableStore& store() { return store_; }
 
@@ -113,8 +120,14 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   // The same for encoded records that are reserved together; the position of
   // the first one. Precondition: there are some.
   absl::StatusOr<uint64_t> AppendAll(std::span<const Record> records);
-  // STEP_TOO_LARGE: a record of this size would not be appended.
-  [[nodiscard]] absl::Status CheckSize(size_t bytes) const;
+  // PAYLOAD_TOO_LARGE, for this field of a request: a record of this size would
+  // not be appended.
+  [[nodiscard]] absl::Status CheckSize(std::string_view field,
+                                       size_t bytes) const;
+  // The status of Append for a record that holds this field of a request:
+  // PAYLOAD_TOO_LARGE in place of STEP_TOO_LARGE.
+  [[nodiscard]] absl::Status OfRequest(std::string_view field,
+                                       const absl::Status& appended) const;
   [[nodiscard]] size_t MaxCompletionBytes() const override {
     constexpr size_t kFieldsBytes = 4096;
     return store_.journal().max_record_bytes() - kFieldsBytes;
@@ -127,9 +140,19 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   [[nodiscard]] uint64_t LastPosition() const {
     return store_.journal().Tail() - 1;
   }
-  // JOURNAL_BEHIND if the disk is behind: work from outside is refused.
-  [[nodiscard]] absl::Status CheckBehind() const;
+  // Work from outside is refused: with STORE_FULL if the disk has no room for
+  // it, and with JOURNAL_BEHIND if the disk is behind.
+  [[nodiscard]] absl::Status CheckRoom() const;
+  // STORE_FULL alone, for work that has waited until the disk was not behind.
+  [[nodiscard]] absl::Status CheckFull() const;
+  // For a call: the same errors if durable processes take no steps now.
+  [[nodiscard]] absl::Status CheckTurns() const;
+  // For what ends or completes something: the same errors if the thread would
+  // wait for room in the ring.
+  [[nodiscard]] absl::Status CheckFilling() const;
 
+  // PROCESS_LIMIT, for a process that has got no PID.
+  [[nodiscard]] absl::Status NoPlace() const;
   // DRAINING, for the submitter of a process whose Init is put off until the
   // next start.
   static absl::Status BeginsLater();
@@ -173,9 +196,12 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   using Chunk = std::array<std::unique_ptr<DurableState>, kChunkStates>;
 
   std::unique_ptr<DurableState>& PlaceOf(const Process& process) const;
+  static absl::Status Behind();
+  [[nodiscard]] absl::Status TooLarge(std::string_view field) const;
 
   DurableStore& store_;
   const Clock& clock_;
+  const DurableLimits limits_;
   const uint64_t start_;  // counts the openings of the store
   Homes homes_;
   std::atomic<uint32_t> next_home_{0};

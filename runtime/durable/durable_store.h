@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/durable/releases.h"
+#include "runtime/durable/step_marks.h"
 #include "runtime/durable/step_of_history.h"
 #include "runtime/journal/journal.h"
 #include "runtime/process/owner.h"
@@ -62,6 +63,11 @@ class DurableStore {
   // threads have stopped. Idempotent.
   virtual void Close() = 0;
 
+  // True: the disk has no room, or too little, for new work from outside. Ends
+  // by itself when there is room.
+  [[nodiscard]] virtual bool IsFull() const = 0;
+  // Null: nobody keeps which process a thread runs.
+  [[nodiscard]] virtual StepMarks* marks() { return nullptr; }
   virtual Journal& journal() = 0;
   virtual Releases& releases() = 0;
   // The time of the store's clock, in nanoseconds: it goes on over a downtime.

@@ -36,7 +36,7 @@ absl::Status InputBatch::Add(Owner by, const Pid& to, const Message& message,
   const size_t begin = bytes_.size();
   EncodeFields(input_, bytes_);
   const size_t size = bytes_.size() - begin;
-  if (absl::Status status = durable_.CheckSize(size); !status.ok()) {
+  if (absl::Status status = durable_.CheckSize("payload", size); !status.ok()) {
     bytes_.resize(begin);
     return status;
   }

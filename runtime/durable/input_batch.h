@@ -37,7 +37,7 @@ class InputBatch {
 
   // Checks a message and keeps it for Send. Precondition: payload and topic are
   // within their limits. `item` names the message in Send. The errors are those
-  // of Delivery::Send, and STEP_TOO_LARGE.
+  // of Delivery::Send, and PAYLOAD_TOO_LARGE.
   absl::Status Add(Owner by, const Pid& to, const Message& message,
                    uint64_t item);
 

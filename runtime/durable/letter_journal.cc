@@ -48,7 +48,7 @@ absl::Status LetterJournal::ResendToDurable(Owner by, const Pid& to,
                                             uint64_t& position) {
   const FoundProcess process = processes_.Find(to, by);
   if (!process) return processes_.WhyNotFound(to, by);
-  absl::Status status = durable_.CheckBehind();
+  absl::Status status = durable_.CheckRoom();
   if (!status.ok()) return status;
   const uint64_t units =
       LoggedBytesFor(message.topic(), message.payload()) / kBufferUnitBytes;

@@ -1,9 +1,6 @@
 #include "runtime/durable/opened_store.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "runtime/records/record_codec.h"
@@ -14,13 +11,22 @@
 namespace actord::runtime {
 namespace {
 
-// How often the state store catches up with the journal.
-constexpr auto kCatchUpPause = std::chrono::milliseconds(500);
-// How often a TIME is written while there is work.
-constexpr uint64_t kTimePause = 1'000'000'000;
+// The part of the reserve that segments do not take. The state store needs it
+// to make room.
+constexpr uint64_t kReserveShareOfState = 2;
+constexpr uint64_t kMaxReserveBytes = uint64_t{512} << 20;
+// Of one memory table of the state store.
+constexpr uint64_t kMinBufferBytes = 1 << 20;
+constexpr uint64_t kMaxBufferBytes = 64 << 20;
 
 // Processes whose images and mailboxes are read with one scan each.
 constexpr size_t kReadTogether = 1024;
+
+std::string ParentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
 
 // What the keys of a process have behind their kind.
 std::string KeyOfPid(const Pid& pid) {
@@ -56,17 +62,41 @@ absl::StatusOr<std::unique_ptr<OpenedStore>> OpenedStore::Open(
 }
 
 absl::Status OpenedStore::Start() {
-  auto journal = Journal::Open(options_.journal, releases_);
+  JournalOptions journal_options = options_.journal;
+  reserve_bytes_ = options_.disk_reserve_bytes;
+  if (reserve_bytes_ == 0) {
+    // Of the parent: the directory may not exist yet.
+    const auto space =
+        journal_options.files->Space(ParentOf(journal_options.directory));
+    if (!space.ok()) return space.status();
+    reserve_bytes_ = std::min(space->total / 20, kMaxReserveBytes);
+  }
+  journal_options.keep_free_bytes = reserve_bytes_ / kReserveShareOfState;
+  auto journal = Journal::Open(std::move(journal_options), releases_);
   if (!journal.ok()) return journal.status();
   journal_ = *std::move(journal);
   releases_.OnWait([this](uint64_t position) { journal_->Want(position); });
+  if (options_.marked_threads != 0) {
+    auto marks = StepMarks::Open({.files = options_.journal.files,
+                                  .directory = options_.journal.directory,
+                                  .threads = options_.marked_threads,
+                                  .max_crashes = options_.max_crashes});
+    if (!marks.ok()) return marks.status();
+    marks_ = *std::move(marks);
+  }
   if (options_.open_state) {
     auto state = options_.open_state();
     if (!state.ok()) return state.status();
     state_ = *std::move(state);
   } else {
     auto state = RocksStateStore::Open(
-        {.directory = options_.journal.directory + "/state"});
+        {.directory = options_.journal.directory + "/state",
+         // What it writes at once fits into its share of the reserve. After an
+         // error for want of room, RocksDB waits until as much is free.
+         .write_buffer_bytes =
+             std::clamp(reserve_bytes_ / (2 * kReserveShareOfState),
+                        kMinBufferBytes, kMaxBufferBytes),
+         .await_room = [this] { return AwaitRoom(); }});
     if (!state.ok()) return state.status();
     state_ = *std::move(state);
   }
@@ -89,8 +119,16 @@ absl::Status OpenedStore::Start() {
   status = WriteTime();
   if (!status.ok()) return status;
   releases_.Durable(journal_->DurableLsn());
+  round_lsn_ = applier_->applied();
+  round_ns_ = clock.MonotonicNs();
+  status = LookForRoom();
+  if (!status.ok()) return status;
   if (options_.journal.threads) {
     releases_.Start();
+    {
+      const MutexLock lock(mutex_);
+      runs_ = true;
+    }
     rounds_thread_ = SystemThread([this] { RunRounds(); });
   }
   return absl::OkStatus();
@@ -106,6 +144,8 @@ void OpenedStore::Close() {
   if (rounds_thread_.joinable()) rounds_thread_.join();
   journal_->Close();
   releases_.Stop();
+  const MutexLock lock(mutex_);
+  if (marks_ != nullptr && !failed_) marks_->EndCleanly();
 }
 
 void OpenedStore::Fail(const absl::Status& status) {
@@ -337,54 +377,10 @@ absl::Status OpenedStore::KeepOwner(Owner owner, const std::string& name) {
 
 bool OpenedStore::Work() {
   bool did = false;
+  if (absl::Status status = LookForRoom(); !status.ok()) Fail(status);
   while (journal_->Work()) did = true;
   while (releases_.Run()) did = true;
   return did;
-}
-
-absl::Status OpenedStore::WriteTime() {
-  std::string payload;
-  records::Encode(records::Time{.unix_ns = options_.journal.clock->UnixNs(),
-                                .store_ns = NowNs()},
-                  payload);
-  return journal_
-      ->Append({static_cast<uint16_t>(records::Kind::kTime),
-                records::FlagsOf(records::Kind::kTime), payload})
-      .status();
-}
-
-void OpenedStore::RunRounds() {
-  pthread_setname_np(pthread_self(), "store");
-  const Clock& clock = *options_.journal.clock;
-  uint64_t round_lsn = applier_->applied();
-  uint64_t round_ns = clock.MonotonicNs();
-  uint64_t time_ns = round_ns;
-  uint64_t time_end = journal_->Tail();
-  for (;;) {
-    {
-      const MutexLock lock(mutex_);
-      if (!stopping_) wake_.wait_for(mutex_, kCatchUpPause);
-      if (stopping_) return;
-    }
-    absl::Status status = rounds_->CatchUp();
-    // Only with work: a store that rests writes nothing.
-    if (status.ok() && clock.MonotonicNs() - time_ns >= kTimePause &&
-        applier_->applied() > time_end) {
-      status = WriteTime();
-      time_ns = clock.MonotonicNs();
-      time_end = journal_->Tail();
-    }
-    const uint64_t bytes = applier_->applied() - round_lsn;
-    const uint64_t now_ns = clock.MonotonicNs();
-    if (status.ok() &&
-        (bytes >= options_.round_bytes ||
-         (bytes != 0 && now_ns - round_ns >= options_.round_ns))) {
-      status = rounds_->EndRound();
-      round_lsn = applier_->applied();
-      round_ns = now_ns;
-    }
-    if (!status.ok()) return Fail(status);
-  }
 }
 
 }  // namespace actord::runtime

@@ -4,6 +4,7 @@
 // Thread-safety: as DurableStore.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/durable/durable_store.h"
 #include "runtime/durable/releases.h"
+#include "runtime/durable/step_marks.h"
 #include "runtime/journal/journal.h"
 #include "runtime/memory/buffer_pool.h"
 #include "runtime/store/journal_applier.h"
@@ -43,6 +45,14 @@ class OpenedStore final : public DurableStore {
     // Called once, on any thread: journal or state store has failed, and the
     // program must end with status 74.
     std::function<void(const absl::Status&)> failed;
+    // With less free room than this on the disk, IsFull. 0: the smaller of 5 %
+    // of the file system and 512 MiB.
+    uint64_t disk_reserve_bytes = 0;
+    // Threads that run workers, whose steps are marked in the file `running`
+    // (step_marks.h); 0: there is no such file.
+    size_t marked_threads = 0;
+    // As StepMarks::Options.
+    uint32_t max_crashes = 3;
     // Opens the state store; null: RocksDB in the folder `state`.
     std::function<absl::StatusOr<std::unique_ptr<StateStore>>()> open_state;
   };
@@ -57,6 +67,12 @@ class OpenedStore final : public DurableStore {
   OpenedStore& operator=(const OpenedStore&) = delete;
 
   void Close() override;
+  [[nodiscard]] bool IsFull() const override {
+    return is_low_.load(std::memory_order_relaxed) ||
+           awaits_room_.load(std::memory_order_relaxed) ||
+           journal_->HasNoRoom();
+  }
+  [[nodiscard]] StepMarks* marks() override { return marks_.get(); }
   Journal& journal() override { return *journal_; }
   Releases& releases() override { return releases_; }
   [[nodiscard]] uint64_t NowNs() const override {
@@ -83,8 +99,14 @@ class OpenedStore final : public DurableStore {
   // name. UNAVAILABLE: the journal has failed or is closed.
   absl::Status KeepOwner(Owner owner, const std::string& name);
 
+  // The program is about to end itself, and no step is to blame for it.
+  void NoteExit() {
+    if (marks_ != nullptr) marks_->NoteExit();
+  }
+
   // Without threads (JournalOptions::threads): commits and releases what there
-  // is. The next Open applies it. False: nothing was done.
+  // is, and looks for room on the disk. The next Open applies it. False:
+  // nothing was committed or released.
   bool Work();
 
  private:
@@ -104,14 +126,24 @@ class OpenedStore final : public DurableStore {
   absl::Status ReadExits(StoredProcess& process);
   absl::Status ReadHistory(StoredProcess& process);
   void RunRounds();
+  // Ends the round if it is due.
+  absl::Status MayEndRound();
+  // Finds out whether the disk has less room than the reserve.
+  absl::Status LookForRoom();
+  // The disk has no room for the state store. Waits a moment. False: the store
+  // is opened or closed, so it does not wait for room.
+  bool AwaitRoom();
   // Appends a TIME.
   absl::Status WriteTime();
   // Tells the owner of the program, once.
   void Fail(const absl::Status& status);
 
   const Options options_;
+  // Of the disk, in bytes.
+  uint64_t reserve_bytes_ = 0;
   Releases releases_;
   std::unique_ptr<Journal> journal_;
+  std::unique_ptr<StepMarks> marks_;
   std::unique_ptr<StateStore> state_;
   std::unique_ptr<JournalSource> source_;
   std::unique_ptr<JournalApplier> applier_;
@@ -122,8 +154,18 @@ class OpenedStore final : public DurableStore {
   BufferPool pool_;
   BufferCache buffers_;
 
+  // Where and when the last round ended. Of the thread of the rounds.
+  uint64_t round_lsn_ = 0;
+  uint64_t round_ns_ = 0;
+  // Written by the thread of the rounds, relaxed; any thread reads. A stale
+  // value refuses or takes work a moment longer.
+  std::atomic<bool> is_low_{false};
+  std::atomic<bool> awaits_room_{false};
+
   Mutex mutex_;
   ConditionVariable wake_;
+  // The thread of the rounds runs.
+  bool runs_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool failed_ ABSL_GUARDED_BY(mutex_) = false;
   SystemThread rounds_thread_;

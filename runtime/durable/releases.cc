@@ -75,7 +75,13 @@ bool Releases::Run() {
   const MutexLock lock(releasing_);
   std::deque<Held> taken = TakeDurable();
   for (Held& held : taken) std::move(held.release)();
-  return !taken.empty();
+  bool has_caught_up = false;
+  {
+    const MutexLock state(mutex_);
+    has_caught_up = std::exchange(has_caught_up_, false);
+  }
+  if (has_caught_up && caught_up_) caught_up_();
+  return has_caught_up || !taken.empty();
 }
 
 void Releases::RunThread() {
@@ -84,7 +90,7 @@ void Releases::RunThread() {
     while (Run()) {
     }
     const MutexLock lock(mutex_);
-    while (!stopping_ &&
+    while (!stopping_ && !has_caught_up_ &&
            (held_.empty() || held_.front().position >= durable_)) {
       wake_.wait(mutex_);
     }
@@ -96,6 +102,17 @@ void Releases::Durable(uint64_t lsn) {
   const MutexLock lock(mutex_);
   durable_ = std::max(durable_, lsn);
   if (!held_.empty() && held_.front().position < durable_) wake_.notify_one();
+}
+
+void Releases::OnCaughtUp(std::function<void()> caught_up) {
+  const MutexLock lock(releasing_);
+  caught_up_ = std::move(caught_up);
+}
+
+void Releases::CaughtUp() {
+  const MutexLock lock(mutex_);
+  has_caught_up_ = true;
+  wake_.notify_one();
 }
 
 void Releases::Failed(const absl::Status& status) { failed_(status); }

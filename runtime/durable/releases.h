@@ -34,6 +34,10 @@ class Releases final : public JournalEvents {
   // `waits` is called with the position of each release that waits, on the
   // thread that calls After. To be called before the first After.
   void OnWait(std::function<void(uint64_t position)> waits);
+  // `caught_up` is called when the journal was behind and is no more, on the
+  // release thread, or in Run; it must not block. Null: nobody is told. After
+  // Stop it may be replaced, and is not called any more.
+  void OnCaughtUp(std::function<void()> caught_up);
 
   // Calls `release` when the record at `position` is durable, on the release
   // thread, or in Run; after Stop at once, or never. It must not block.
@@ -49,7 +53,7 @@ class Releases final : public JournalEvents {
 
   // JournalEvents.
   void Durable(uint64_t lsn) override;
-  void CaughtUp() override {}
+  void CaughtUp() override;
   void Failed(const absl::Status& status) override;
 
  private:
@@ -68,12 +72,15 @@ class Releases final : public JournalEvents {
   std::function<void(uint64_t)> waits_;
   // Held while releases run, so that one runs at a time.
   Mutex releasing_;
+  std::function<void()> caught_up_ ABSL_GUARDED_BY(releasing_);
   Mutex mutex_;
   ConditionVariable wake_;
   // In the order of the positions; of one position, in the order of After.
   std::deque<Held> held_ ABSL_GUARDED_BY(mutex_);
   // All records before this position are durable.
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
+  // caught_up_ is to be called.
+  bool has_caught_up_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   // Stop has released everything. From now on After itself releases.
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;

@@ -11,6 +11,9 @@
 namespace actord::runtime {
 namespace {
 
+// A history is warned of when it has reached this part of its limits.
+constexpr uint64_t kWarnedShare = 5;
+
 // An image stands for the state, so the record needs of the answers of the
 // World those alone that change the runtime: children, and when they began.
 void KeepChildren(StepRecord& record) {
@@ -154,15 +157,24 @@ std::optional<EndCause> DurableTurn::TakeImage(
       absl::StatusOr<std::string> taken = images_.Take(process, turn);
       if (taken.ok()) image = *std::move(taken);
     }
-    if (image || !state.IsHistoryFull()) return std::nullopt;
-    return EndCause{
-        EndKind::kLimit, absl::StatusCode::kResourceExhausted,
-        absl::StrCat("the process has taken ", state.history_steps,
-                     " steps, or ", state.history_bytes,
-                     " bytes of events, without an image of its state; the "
-                     "limits are ",
-                     DurableState::kMaxHistorySteps, " and ",
-                     DurableState::kMaxHistoryBytes)};
+    const DurableLimits& limits = durable().limits();
+    if (image || !state.HasHistory(limits, kWarnedShare)) return std::nullopt;
+    const std::string history = absl::StrCat(
+        state.history_steps, " steps and ", state.history_bytes,
+        " bytes of events without an image of its state; the limits are ",
+        limits.max_history_steps, " (store.max_history_steps) and ",
+        limits.max_history_bytes, " (store.max_history)");
+    if (state.HasHistory(limits, 1)) {
+      return EndCause{EndKind::kLimit, absl::StatusCode::kResourceExhausted,
+                      absl::StrCat("the process has taken ", history)};
+    }
+    if (!std::exchange(state.warned_of_history, true)) {
+      shared_.log(LogLevel::kWarning,
+                  absl::StrCat("process ", FormatPid(PidOf(process, turn)),
+                               " of type ", type.name, " has taken ", history,
+                               ". At a limit it ends"));
+    }
+    return std::nullopt;
   }
   absl::StatusOr<std::string> taken = images_.Take(process, turn);
   if (!taken.ok()) {

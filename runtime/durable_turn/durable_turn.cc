@@ -21,6 +21,9 @@ DurableTurn::DurableTurn(const Shared& shared, LiveWorld& world,
       teardown_(parts.teardown),
       world_(world),
       lane_(lane),
+      mark_(shared.durable.store().marks() == nullptr
+                ? nullptr
+                : shared.durable.store().marks()->Take()),
       images_(parts.caller, lane),
       replay_(shared.processes, shared.calls, blocking_calls, shared.log,
               shared.limits, images_, lane),
@@ -55,10 +58,19 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
     return kIsFrozen;
   }
   DurableState& state = durable().StateOf(process);
+  // An end writes nothing any more, and somebody may wait for it.
+  if (!state.end && IsParked(process)) return kIsFrozen;
   inbox_.TakeUrgent(process, turn);
   if (state.end) return AwaitEnd(process, turn, state);
-  if (state.is_quarantined ||
-      (state.restore_due && !Restore(process, turn, state))) {
+  if (!state.poison.empty()) {
+    Quarantine(process, turn, state, std::exchange(state.poison, {}));
+  }
+  if (state.is_quarantined) return Idle(process, turn, state);
+  const StepMarks::Running running(
+      mark_, PidOf(process, turn),
+      process.steps.load(std::memory_order_relaxed) + 1,
+      process.type.load(std::memory_order_relaxed)->code);
+  if (state.restore_due && !Restore(process, turn, state)) {
     return Idle(process, turn, state);
   }
   if (process.init_due) {
@@ -73,6 +85,15 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
   return blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
 }
 
+bool DurableTurn::IsParked(Process& process) {
+  if (!durable().store().journal().Behind()) return false;
+  // Before another thread runs it.
+  process.running.store(false, std::memory_order_relaxed);
+  if (shared_.parked.Park(process)) return true;
+  process.running.store(true, std::memory_order_relaxed);
+  return false;
+}
+
 int32_t DurableTurn::Idle(Process& process, Turn& turn, DurableState& state) {
   process.step_due = false;
   bool is_terminated = false;
@@ -82,6 +103,7 @@ int32_t DurableTurn::Idle(Process& process, Turn& turn, DurableState& state) {
     lane_.Free(event);
   }
   if (!is_terminated) return ACTORD_STEP_BLOCK;
+  process.init_due = false;
   return BeginEnd(process, turn, state,
                   {EndKind::kTerminated, absl::StatusCode::kAborted,
                    "it was terminated in quarantine"},

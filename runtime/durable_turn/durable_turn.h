@@ -12,7 +12,8 @@
 //
 // While the record of its end is not durable, the process is there for others,
 // and takes no step. While the daemon ends, durable processes take no turns:
-// they go on after the next start.
+// they go on after the next start. While the journal is behind, they are
+// parked, so that no worker waits for the disk.
 //
 // After a restart the first turn also carries out again what the process had
 // yielded and has no completion for.
@@ -32,6 +33,7 @@
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/durable/durable_processes.h"
+#include "runtime/durable/parked_processes.h"
 #include "runtime/durable_turn/history_replay.h"
 #include "runtime/durable_turn/state_images.h"
 #include "runtime/effects/applier.h"
@@ -67,6 +69,7 @@ class DurableTurn {
   // What the turn shares with all threads.
   struct Shared {
     DurableProcesses& durable;
+    ParkedProcesses& parked;
     ProcessTable& processes;
     Scheduler& scheduler;
     Delivery& delivery;
@@ -97,6 +100,8 @@ class DurableTurn {
   int32_t RunTurn(Process& process, Turn& turn);
   DurableProcesses& durable() { return shared_.durable; }
 
+  // Parks the process if the journal is behind.
+  bool IsParked(Process& process);
   // The turn of a process in quarantine: only a terminate has an effect.
   int32_t Idle(Process& process, Turn& turn, DurableState& state);
   // The process has ended, and waits for its record.
@@ -164,6 +169,7 @@ class DurableTurn {
   Teardown& teardown_;
   LiveWorld& world_;
   Lane& lane_;
+  StepMarks::Mark* const mark_;  // null: there is none
   StateImages images_;
   HistoryReplay replay_;
   LoggedSends sends_;

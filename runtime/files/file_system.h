@@ -66,6 +66,13 @@ class DirectoryLock {
   virtual ~DirectoryLock() = default;
 };
 
+// Of a file system, in bytes.
+struct DiskSpace {
+  uint64_t total = 0;
+  // What a program without privileges may still use.
+  uint64_t available = 0;
+};
+
 enum class OpenMode {
   kRead,
   kReadWrite,
@@ -92,6 +99,8 @@ class FileSystem {
   virtual absl::Status MakeDirectory(const std::string& path) = 0;
   // fsync of a directory: makes creations, renames and unlinks in it durable.
   virtual absl::Status SyncDirectory(const std::string& path) = 0;
+  // statvfs: of the file system that has this path.
+  virtual absl::StatusOr<DiskSpace> Space(const std::string& path) = 0;
   // FAILED_PRECONDITION: another program holds the directory, or another lock
   // of this one does.
   virtual absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDirectory(

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -146,6 +147,14 @@ class PosixFileSystem final : public FileSystem {
     (void)close(descriptor);
     if (error != 0) return IoError(error, "fsync of the directory", path);
     return absl::OkStatus();
+  }
+  absl::StatusOr<DiskSpace> Space(const std::string& path) override {
+    struct statvfs state = {};
+    if (statvfs(path.c_str(), &state) != 0) {
+      return IoError(errno, "statvfs", path);
+    }
+    return DiskSpace{.total = uint64_t{state.f_blocks} * state.f_frsize,
+                     .available = uint64_t{state.f_bavail} * state.f_frsize};
   }
   absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDirectory(
       const std::string& path) override {

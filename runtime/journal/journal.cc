@@ -115,7 +115,8 @@ absl::Status Journal::MakeSpares() {
     const absl::StatusOr<bool> made = segments_->MakeOne();
     // Enough of them may be there already.
     if (IsNoRoom(made.status()) && segments_->HasAny()) {
-      no_room_.store(true, std::memory_order_seq_cst);
+      is_short_of_room_ = true;
+      no_room_.store(!segments_->HasSpares(), std::memory_order_seq_cst);
       return absl::OkStatus();
     }
     if (!made.ok()) return made.status();

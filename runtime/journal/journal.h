@@ -78,7 +78,8 @@ class Journal {
   // may depend on, and no reservation. Between Reserve and Publish the caller
   // takes no lock, allocates nothing, calls no plugin and reserves nothing.
   // INVALID_ARGUMENT: a record above max_record_bytes, or all of them above
-  // half of the ring. UNAVAILABLE: the journal has failed or is closed.
+  // half of the ring. UNAVAILABLE: the journal has failed or is closed, or
+  // there is no room after RefuseWaits.
   absl::Status Reserve(std::span<const Record> records,
                        Reservation& reservation);
   // Copies the same records to their place.
@@ -105,12 +106,21 @@ class Journal {
   // UNAVAILABLE: the journal has failed before that; whether they are durable
   // is unknown. OUT_OF_RANGE: `lsn` lies behind the tail.
   absl::Status AwaitDurable(uint64_t lsn);
-  // True: more than max_unsynced_bytes are not durable, or there is no room for
-  // another segment. Code that can wait should begin nothing new until
-  // JournalEvents::CaughtUp, which comes when half of that is free again.
+  // True: more than max_unsynced_bytes are not durable, or HasNoRoom. Code that
+  // can wait should begin nothing new until JournalEvents::CaughtUp, which
+  // comes when half of that is free again.
   [[nodiscard]] bool Behind() const {
-    return behind_.load(std::memory_order_seq_cst) ||
-           no_room_.load(std::memory_order_seq_cst);
+    return behind_.load(std::memory_order_seq_cst) || HasNoRoom();
+  }
+  // True: the disk has no room for the next segment. The segments that are made
+  // take what is in flight. Ends by itself when there is room.
+  [[nodiscard]] bool HasNoRoom() const {
+    return no_room_.load(std::memory_order_seq_cst);
+  }
+  // True: half of the ring is not durable. Code that may refuse should append
+  // nothing, because Reserve is going to wait.
+  [[nodiscard]] bool IsFilling() const {
+    return Tail() - DurableLsn() > options_.ring_bytes / 2;
   }
 
   // ---- Reading and trimming ----------------------------------------------
@@ -126,6 +136,9 @@ class Journal {
 
   // ---- The end -----------------------------------------------------------
 
+  // From now on appends fail instead of waiting for room in the ring, so that
+  // no thread keeps the end of the program waiting.
+  void RefuseWaits() { ring_->RefuseWaits(); }
   // Makes everything published durable, seals it, and ends the threads. Appends
   // from now on fail. Idempotent; one thread at a time.
   void Close();
@@ -220,6 +233,8 @@ class Journal {
   // Of the thread that opens the journal, then of the one that trims it.
   Meta meta_;
 
+  // The maker's: its last attempt has found no room.
+  bool is_short_of_room_ = false;
   // The commit thread's: taken from the ring, and not written for want of room.
   JournalRing::Taken pending_;
 

@@ -176,10 +176,13 @@ bool Journal::MakeOne() {
     Fail(made.status());
     return false;
   }
-  const bool had_room = !no_room_.load(std::memory_order_seq_cst);
-  no_room_.store(!made.ok(), std::memory_order_seq_cst);
+  is_short_of_room_ = !made.ok();
+  // More than the segments that are always there can wait for room.
+  const bool has_room = made.ok() || segments_->HasSpares();
+  const bool had_room =
+      !no_room_.exchange(!has_room, std::memory_order_seq_cst);
+  if (has_room && !had_room && !Behind()) events_.CaughtUp();
   if (!made.ok()) return false;
-  if (!had_room && !Behind()) events_.CaughtUp();
   if (*made) {
     const MutexLock lock(mutex_);
     made_.notify_all();
@@ -193,7 +196,7 @@ void Journal::RunMaker() {
     while (MakeOne()) {
     }
     const MutexLock lock(mutex_);
-    if (no_room_.load(std::memory_order_relaxed) && !maker_ends_) {
+    if (is_short_of_room_ && !maker_ends_) {
       maker_wakes_.wait_for(mutex_, kNoRoomRest);
       maker_asked_ = true;
     }

@@ -34,6 +34,9 @@ struct JournalOptions {
   // Segments that are made ahead: at least this many, and at most eight if they
   // are used up faster.
   uint64_t spare_segments = 2;
+  // A segment is not made if it would leave less room than this to others. 0:
+  // as long as there is any.
+  uint64_t keep_free_bytes = 0;
   // False: no thread is started, and somebody calls Journal::Work.
   bool threads = true;
   // The kinds of records that the journal's owner can read, besides OPENED.

@@ -85,13 +85,16 @@ bool JournalRing::WaitForRoom(uint64_t bytes) {
   const MutexLock lock(mutex_);
   // (4): the committer stores `released_` and then loads `waiting_`.
   waiting_.fetch_add(1, std::memory_order_seq_cst);
+  bool is_refused = false;
   while (!closed_.load(std::memory_order_relaxed) &&
          tail_.load(std::memory_order_seq_cst) + bytes >
              released_.load(std::memory_order_seq_cst) + size_) {
+    is_refused = refuses_waits_.load(std::memory_order_relaxed);
+    if (is_refused) break;
     room_.wait(mutex_);
   }
   waiting_.fetch_sub(1, std::memory_order_seq_cst);
-  return !closed_.load(std::memory_order_relaxed);
+  return !is_refused && !closed_.load(std::memory_order_relaxed);
 }
 
 std::unique_ptr<std::string> JournalRing::Copy(const Record& record) {
@@ -155,6 +158,12 @@ void JournalRing::Close() {
     room_.notify_all();
   }
   Wake();
+}
+
+void JournalRing::RefuseWaits() {
+  const MutexLock lock(mutex_);
+  refuses_waits_.store(true, std::memory_order_relaxed);
+  room_.notify_all();
 }
 
 bool JournalRing::HasPublished() const {

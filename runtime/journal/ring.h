@@ -101,6 +101,9 @@ class JournalRing {
 
   // From now on Reserve fails. Threads that wait for room return.
   void Close();
+  // From now on Reserve fails instead of waiting for room. Threads that wait
+  // return.
+  void RefuseWaits();
 
   // The position behind all reservations.
   [[nodiscard]] uint64_t tail() const {
@@ -167,6 +170,8 @@ class JournalRing {
   // seq_cst, (4).
   Atomic<uint32_t> waiting_{0};
   Atomic<bool> closed_{false};
+  // Written under the mutex, so that no thread that waits misses it.
+  Atomic<bool> refuses_waits_{false};
   Atomic<uint64_t> room_waits_{0};
   Mutex mutex_;
   ConditionVariable room_;

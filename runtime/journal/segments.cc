@@ -81,6 +81,11 @@ bool Segments::HasAny() const {
   return !list_.empty();
 }
 
+bool Segments::HasSpares() const {
+  const MutexLock lock(mutex_);
+  return !list_.empty() && Spares() >= options_.spare_segments;
+}
+
 bool Segments::WantsWork() const {
   const MutexLock lock(mutex_);
   return Spares() < wanted_ || dropped_.size() > options_.spare_segments;
@@ -149,7 +154,20 @@ absl::StatusOr<bool> Segments::MakeOne() {
   return true;
 }
 
+absl::Status Segments::CheckSpace() const {
+  if (options_.keep_free_bytes == 0) return absl::OkStatus();
+  const absl::StatusOr<DiskSpace> space = options_.files->Space(folder_);
+  if (!space.ok()) return space.status();
+  if (space->available >= options_.segment_bytes + options_.keep_free_bytes) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      folder_, ": a segment of ", options_.segment_bytes, " bytes would leave ",
+      "less than ", options_.keep_free_bytes, " bytes free"));
+}
+
 absl::StatusOr<std::shared_ptr<Segment>> Segments::Make(uint64_t place) {
+  if (auto status = CheckSpace(); !status.ok()) return status;
   const std::string unfinished =
       absl::StrCat(folder_, "/", SegmentName(place), ToAbsl(kUnfinishedSuffix));
   absl::StatusOr<std::unique_ptr<File>> file =

@@ -62,10 +62,13 @@ class Segments {
 
   // ---- The maker's -------------------------------------------------------
   // Makes one segment, or cleans up one that has left the list. False: there is
-  // nothing to do. RESOURCE_EXHAUSTED: no room; what was begun is removed. Any
-  // other error: the disk.
+  // nothing to do. RESOURCE_EXHAUSTED: no room, or less of it than
+  // JournalOptions::keep_free_bytes; what was begun is removed. Any other
+  // error: the disk.
   absl::StatusOr<bool> MakeOne();
   [[nodiscard]] bool HasAny() const;
+  // True: there are as many spare segments as the options ask for at least.
+  [[nodiscard]] bool HasSpares() const;
   // True: MakeOne would do something.
   [[nodiscard]] bool WantsWork() const;
 
@@ -90,6 +93,7 @@ class Segments {
   std::shared_ptr<Segment> TakeDropped(size_t keep);
   absl::Status CleanUp(const Segment& segment);
   absl::StatusOr<std::shared_ptr<Segment>> Make(uint64_t place);
+  [[nodiscard]] absl::Status CheckSpace() const;
   absl::StatusOr<std::shared_ptr<Segment>> Recycle(const Segment& old,
                                                    uint64_t place);
   absl::Status Fill(File& file);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "handlers/rules/durability.h"
 #include "handlers/rules/process_rules.h"
+#include "runtime/process/fingerprint.h"
 #include "runtime/system/absl_text.h"
 
 namespace actord::runtime {
@@ -195,6 +196,9 @@ void Catalog::Put(const CatalogEntries& entries, Table& table, Change& change) {
     type->name = descriptor->name;
     type->plugin = entries.plugin;
     type->version = entries.version;
+    type->code =
+        FingerprintOf({}, {{entries.plugin, entries.version, entries.digest}})
+            .low;
     if (rules::HasUpgrades(*descriptor)) {
       type->snapshot = descriptor->snapshot;
       type->restore = descriptor->restore;

@@ -67,6 +67,8 @@ struct ProcessType {
   std::string name;
   std::string plugin;   // name of the plugin that brought it
   std::string version;  // version of that plugin; "": not known
+  // Another number for another plugin file, version or name.
+  uint64_t code = 0;
   // How its processes can be durable.
   rules::TypeDurability durability;
   // Whether its processes can be durable.
@@ -121,6 +123,7 @@ struct CatalogEntries {
   };
   std::string plugin = {};
   std::string version = {};
+  std::string digest = {};  // of the plugin's file; "": not known
   std::vector<const actord_process_type*> process_types = {};
   std::vector<Command> commands = {};
   // True: new entries replace this plugin's entries of the same name in force.

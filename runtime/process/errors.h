@@ -67,6 +67,7 @@ inline constexpr std::string_view kDurabilityOff = "DURABILITY_OFF";
 inline constexpr std::string_view kNotDurableType = "NOT_DURABLE_TYPE";
 inline constexpr std::string_view kStepTooLarge = "STEP_TOO_LARGE";
 inline constexpr std::string_view kJournalBehind = "JOURNAL_BEHIND";
+inline constexpr std::string_view kStoreFull = "STORE_FULL";
 inline constexpr std::string_view kStarting = "STARTING";
 inline constexpr std::string_view kDraining = "DRAINING";
 inline constexpr std::string_view kStopped = "STOPPED";

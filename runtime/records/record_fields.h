@@ -70,6 +70,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(8, record.payload);
   visit(9, record.at_ns);
   visit(10, record.is_submit);
+  visit(11, record.deadline_ns);
 }
 
 template <typename T, typename Visitor>

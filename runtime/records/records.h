@@ -126,6 +126,9 @@ struct Input {
   Payload payload = {};
   uint64_t at_ns = 0;
   bool is_submit = false;  // the key is a request id of Submit
+  // Of kCancel: when the process is terminated, unless it has ended by then, by
+  // the store's clock; 0: never.
+  uint64_t deadline_ns = 0;
   std::string unknown = {};
   friend bool operator==(const Input&, const Input&) = default;
 };

@@ -8,6 +8,7 @@
 // Thread-safety: plain values. Ownership: they own their contents.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -156,8 +157,22 @@ struct RuntimeImage {
   std::vector<Watch> watches = {};   // whom the process watches
   std::vector<Watch> watchers = {};  // who watches the process, but for links
   bool traps_exits = false;          // the end of a linked process is an event
+  // The earliest deadline of its cancels, by the store's clock, and how long
+  // after its cancel it is; 0: there is none.
+  uint64_t cancel_deadline_ns = 0;
+  uint64_t cancel_after_ns = 0;
   std::string unknown = {};
 
+  // A cancel at `at_ns`; `deadline_ns`: 0 for none.
+  void NoteCancel(uint64_t deadline_ns, uint64_t at_ns) {
+    cancel_requested = true;
+    if (deadline_ns == 0 ||
+        (cancel_deadline_ns != 0 && cancel_deadline_ns <= deadline_ns)) {
+      return;
+    }
+    cancel_deadline_ns = deadline_ns;
+    cancel_after_ns = deadline_ns - std::min(deadline_ns, at_ns);
+  }
   friend bool operator==(const RuntimeImage&, const RuntimeImage&) = default;
 };
 template <typename T, typename Visitor>
@@ -180,6 +195,8 @@ void VisitFields(T& image, Visitor& visit) {
   visit(15, image.watches);
   visit(16, image.watchers);
   visit(17, image.traps_exits);
+  visit(18, image.cancel_deadline_ns);
+  visit(19, image.cancel_after_ns);
 }
 
 }  // namespace records

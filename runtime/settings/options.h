@@ -24,6 +24,18 @@ enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 class StepSink;      // step_record.h
 class DurableStore;  // durable_store.h
 
+// Limits of durable processes.
+struct DurableLimits {
+  // Restored ones included. Above it Submit fails with PROCESS_LIMIT, and a
+  // step's spawn has no PID.
+  uint64_t max_processes = 4'000'000;
+  // Of a replay type, since its last image: bytes of the events that it has
+  // taken, and its steps. Above one of them it ends: a restart would take too
+  // long, and the journal would never be cut. 0: no limit.
+  uint64_t max_history_bytes = 64 << 20;
+  uint64_t max_history_steps = 50'000;
+};
+
 // The limits hold from the start on; Runtime::SetLimits changes them.
 struct RuntimeOptions : Limits {
   // Scheduler.
@@ -51,6 +63,9 @@ struct RuntimeOptions : Limits {
   // Counts what each owner uses, so that owners can have quotas
   // (Runtime::SetQuotas). A begin and an end of a process pay for it.
   bool counts_owners = false;
+  // Counts from the start what waits in the mailboxes of each owner, so that
+  // messages of a store count, too. Otherwise from the first quota on.
+  bool counts_mailboxes = false;
 
   // A step or a pooled handler counts as stuck (ShutdownReport::stuck) if it
   // has not returned this long after everything was told to stop.
@@ -73,6 +88,7 @@ struct RuntimeOptions : Limits {
   // The store of durable processes; null: all processes are volatile. Borrowed;
   // must outlive the runtime.
   DurableStore* store = nullptr;
+  DurableLimits durable = {};
   // Receives the messages of the runtime and the handlers. Called on any
   // thread; must not block for long.
   std::function<void(LogLevel, std::string_view message)> log;

@@ -33,7 +33,7 @@ absl::Status JournalApplier::Take(const records::Input& record) {
   mail.body->payload = record.payload;
   if (record.kind == records::InputKind::kCancel) {
     mail.kind = MailKind::kCancel;
-    (*found)->runtime().cancel_requested = true;
+    (*found)->runtime().NoteCancel(record.deadline_ns, record.at_ns);
     (*found)->changed = true;
   }
   return Deliver(record.to, lsn_, std::move(mail));

@@ -2,6 +2,7 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice.h>
@@ -9,6 +10,8 @@
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
+#include <cstdarg>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +36,14 @@ std::string_view ViewOf(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
 }
 
+// RocksDB's own log would be a file beside the database. On a full disk a
+// failed write to it ends the program. Errors are told by statuses.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
+};
+
 rocksdb::Options OptionsOf(const RocksStateStore::Options& options) {
   rocksdb::Options of;
   of.create_if_missing = true;
@@ -46,8 +57,7 @@ rocksdb::Options OptionsOf(const RocksStateStore::Options& options) {
   // A store that is closed without a flush loses what a crash would lose, so
   // there is one way to recover.
   of.avoid_flush_during_shutdown = true;
-  of.max_log_file_size = 1 << 20;
-  of.keep_log_file_num = 2;
+  of.info_log = std::make_shared<NoLog>();
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
@@ -57,8 +67,9 @@ rocksdb::Options OptionsOf(const RocksStateStore::Options& options) {
 
 }  // namespace
 
-RocksStateStore::RocksStateStore(std::unique_ptr<rocksdb::DB> db)
-    : db_(std::move(db)) {}
+RocksStateStore::RocksStateStore(std::unique_ptr<rocksdb::DB> db,
+                                 std::function<bool()> await_room)
+    : db_(std::move(db)), await_room_(std::move(await_room)) {}
 
 RocksStateStore::~RocksStateStore() = default;
 
@@ -74,8 +85,8 @@ absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::Open(
                      ": ", status.ToString()));
   }
   if (!status.ok()) return StatusOf(status, "open");
-  return std::unique_ptr<RocksStateStore>(
-      new RocksStateStore(std::unique_ptr<rocksdb::DB>(db)));
+  return std::unique_ptr<RocksStateStore>(new RocksStateStore(
+      std::unique_ptr<rocksdb::DB>(db), options.await_room));
 }
 
 absl::StatusOr<std::optional<std::string>> RocksStateStore::Get(
@@ -99,14 +110,27 @@ absl::Status RocksStateStore::Write(std::span<const StateWrite> writes) {
   }
   rocksdb::WriteOptions options;
   options.disableWAL = true;
-  return StatusOf(db_->Write(options, &batch), "write");
+  return StatusOf(OnceThereIsRoom([&] { return db_->Write(options, &batch); }),
+                  "write");
+}
+
+rocksdb::Status RocksStateStore::OnceThereIsRoom(
+    absl::FunctionRef<rocksdb::Status()> write) {
+  for (;;) {
+    rocksdb::Status status = write();
+    if (!status.IsNoSpace() || !await_room_ || !await_room_()) return status;
+    // What failed is kept in memory, and is written by this call, or by a
+    // thread of RocksDB. An error is seen by the next attempt.
+    db_->Resume().PermitUncheckedError();
+  }
 }
 
 absl::Status RocksStateStore::Flush() {
   rocksdb::FlushOptions options;
   options.wait = true;
   options.allow_write_stall = true;
-  return StatusOf(db_->Flush(options), "flush");
+  return StatusOf(OnceThereIsRoom([&] { return db_->Flush(options); }),
+                  "flush");
 }
 
 absl::Status RocksStateStore::Scan(std::string_view first,

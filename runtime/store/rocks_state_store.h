@@ -8,18 +8,21 @@
 // Thread-safety: one thread at a time. RocksDB has threads of its own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/store/state_store.h"
 
 namespace rocksdb {
 class DB;
+class Status;
 }  // namespace rocksdb
 
 namespace actord::runtime {
@@ -32,6 +35,9 @@ class RocksStateStore final : public StateStore {
     // Of one memory table.
     size_t write_buffer_bytes = 64 << 20;
     size_t block_cache_bytes = 64 << 20;
+    // Called when the disk is full: waits a moment. True: the write is tried
+    // again; false, and null: it fails with RESOURCE_EXHAUSTED.
+    std::function<bool()> await_room;
   };
   // FAILED_PRECONDITION: another program has the directory. DATA_LOSS: its
   // files are damaged.
@@ -47,9 +53,13 @@ class RocksStateStore final : public StateStore {
                     Use use) override;
 
  private:
-  explicit RocksStateStore(std::unique_ptr<rocksdb::DB> db);
+  RocksStateStore(std::unique_ptr<rocksdb::DB> db,
+                  std::function<bool()> await_room);
+  // Repeats `write` as long as the disk is full.
+  rocksdb::Status OnceThereIsRoom(absl::FunctionRef<rocksdb::Status()> write);
 
   std::unique_ptr<rocksdb::DB> db_;
+  const std::function<bool()> await_room_;
 };
 
 }  // namespace actord::runtime

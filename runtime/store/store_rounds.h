@@ -21,8 +21,8 @@ class StoreRounds {
   // Applies every record that is durable now, and commits. DATA_LOSS: the
   // journal does not begin where the store ends, or ends before it.
   absl::Status CatchUp();
-  // Ends the round: appends a CHECKPOINT, and trims the journal. When it
-  // returns, the store is durable.
+  // Ends the round: appends a CHECKPOINT, unless the journal is behind, and
+  // trims the journal. When it returns, the store is durable.
   absl::Status EndRound();
 
  private:

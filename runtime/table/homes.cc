@@ -43,6 +43,14 @@ Homes::~Homes() {
 }
 
 std::optional<Pid> Homes::Draw(uint32_t home_number) {
+  if (used_.fetch_add(1, std::memory_order_relaxed) < max_) {
+    if (const std::optional<Pid> pid = DrawFrom(home_number)) return pid;
+  }
+  used_.fetch_sub(1, std::memory_order_relaxed);
+  return std::nullopt;
+}
+
+std::optional<Pid> Homes::DrawFrom(uint32_t home_number) {
   Home& home = (*homes_)[home_number];
   const MutexLock lock(home.mutex);
   if (!home.free.empty()) {
@@ -66,6 +74,7 @@ bool Homes::Keep(const Pid& pid) {
   ACTORD_ASSERT(pid.slot >= home.next, "homes.h: Keep comes before Draw");
   if (home.kept.size() <= pid.slot) home.kept.resize(pid.slot + 1);
   home.kept[pid.slot] = true;
+  used_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -92,6 +101,7 @@ void Homes::Enter(const Pid& pid, const ProcessSlot& resident) {
 }
 
 void Homes::Leave(const Pid& pid) {
+  used_.fetch_sub(1, std::memory_order_relaxed);
   Home& home = (*homes_)[HomeOf(pid)];
   MakeEntry(home, pid.slot).name.store(0, std::memory_order_release);
   FailPoint();

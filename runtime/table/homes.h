@@ -38,8 +38,16 @@ class Homes {
   Homes(const Homes&) = delete;
   Homes& operator=(const Homes&) = delete;
 
+  // How many PIDs Draw may have given out that have not left, with those that
+  // Keep has. To be called before other threads use the homes.
+  void SetMax(uint64_t max) { max_ = max; }
+  [[nodiscard]] uint64_t max() const { return max_; }
+  // False: Draw gives out none now.
+  [[nodiscard]] bool IsBelowMax() const {
+    return used_.load(std::memory_order_relaxed) < max_;
+  }
   // A PID of the home that no process has had. nullopt: the home has no slot
-  // left. Precondition: `home` is below kHomes.
+  // left, or there are `max` PIDs. Precondition: `home` is below kHomes.
   std::optional<Pid> Draw(uint32_t home);
   // Keeps the slot of a PID that an earlier opening of the store has drawn, so
   // that Draw leaves it alone. False: no store has drawn this PID.
@@ -102,7 +110,12 @@ class Homes {
   static Entry& MakeEntry(Home& home, uint32_t slot);
   Named& MakeNamed(uint32_t slot);
 
+  std::optional<Pid> DrawFrom(uint32_t home_number);
+
   const uint32_t epoch_;
+  uint64_t max_ = UINT64_MAX;
+  // PIDs that are drawn or kept and have not left. Relaxed: a count.
+  std::atomic<uint64_t> used_{0};
   const std::unique_ptr<std::array<Home, kHomes>> homes_;
   std::unique_ptr<std::array<std::atomic<NamedChunk*>, kResidentChunks>> named_;
 };

@@ -209,7 +209,7 @@ absl::StatusOr<uint64_t> ProcessAdmission::Name(const std::string& name,
 }
 
 void ProcessAdmission::RefuseName(Admitted&& done, absl::Status status) const {
-  if (durable_ == nullptr) {
+  if (durable_ == nullptr || ReasonOf(status) != reason::kNameTaken) {
     std::move(done)(std::move(status));
     return;
   }
@@ -249,14 +249,14 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
     Process& process, uint64_t held, Admitted& done) {
   // What a durable process starts is no work from outside.
   absl::Status status =
-      parent.empty() ? durable_->CheckBehind() : absl::OkStatus();
+      parent.empty() ? durable_->CheckRoom() : absl::OkStatus();
   const std::optional<Pid> pid =
       durable_->homes().Draw(request.name.empty() && IsHomePid(parent)
                                  ? HomeOf(parent)
                                  : durable_->HomeFor(request.name));
   if (status.ok() && !pid) {
-    status = Error(absl::StatusCode::kResourceExhausted, reason::kProcessLimit,
-                   "the home of the process has no place left");
+    lane_.Count(RefusalCounter(ProcessTable::NoRoom::kInTable));
+    status = durable_->NoPlace();
   }
   if (!status.ok()) {
     if (pid) durable_->homes().Leave(*pid);
@@ -314,7 +314,7 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
   }
   durable_->homes().Leave(*pid);
   GiveUp(process, held, done);
-  return status;
+  return durable_->OfRequest("input", status);
 }
 
 void ProcessAdmission::GiveUp(Process& process, uint64_t held, Admitted& done) {

@@ -70,7 +70,8 @@ class ProcessAdmission {
   // process's slot is free again, and `done` is the caller's again.
   absl::StatusOr<uint64_t> Name(const std::string& name, Process& process,
                                 uint64_t held, Admitted& done);
-  // Refuses a process for its name, or because it cannot be durable.
+  // Refuses a process for its name, when the holder is durable, or at once
+  // because it cannot be durable.
   [[gnu::noinline]] void RefuseName(Admitted&& done, absl::Status status) const;
   // Whether the process is to be durable. DURABILITY_OFF, NOT_DURABLE_TYPE:
   // the request asks for what cannot be.

@@ -21,13 +21,17 @@ void Lifetimes::Begin(const Process& process, uint32_t generation,
   scheduler_.TimerAdded(deadline);
 }
 
-void Lifetimes::BeginCancel(const Pid& pid, absl::Duration deadline) {
+void Lifetimes::BeginCancel(const Pid& pid, absl::Duration deadline,
+                            absl::Duration named) {
   ACTORD_ASSERT(deadline > absl::ZeroDuration(),
                 "lifetimes.h: the deadline is above zero");
-  const int64_t after_ms =
-      absl::ToInt64Milliseconds(absl::Ceil(deadline, absl::Milliseconds(1)));
+  const auto in_ms = [](absl::Duration duration) {
+    return absl::ToInt64Milliseconds(
+        absl::Ceil(duration, absl::Milliseconds(1)));
+  };
+  const int64_t after_ms = in_ms(named);
   const int64_t after_ns =
-      absl::ToInt64Nanoseconds(absl::Milliseconds(after_ms));
+      absl::ToInt64Nanoseconds(absl::Milliseconds(in_ms(deadline)));
   const uint64_t now = clock_.MonotonicNs();
   const uint64_t at_ns =
       now + std::min(static_cast<uint64_t>(after_ns), UINT64_MAX - 1 - now);

@@ -40,7 +40,13 @@ class Lifetimes {
   // Terminates the process after `deadline`, unless it has ended by then. An
   // earlier deadline that was set before stays in force. `deadline` is above
   // zero and is rounded up to milliseconds.
-  void BeginCancel(const Pid& pid, absl::Duration deadline);
+  void BeginCancel(const Pid& pid, absl::Duration deadline) {
+    BeginCancel(pid, deadline, deadline);
+  }
+  // The same, for a cancel before a restart. `named`: the deadline that it
+  // named, for the error text.
+  void BeginCancel(const Pid& pid, absl::Duration deadline,
+                   absl::Duration named);
   // True: the process of a timer (TimerKind::kLifetime, kCancelDeadline) has
   // not ended.
   [[nodiscard]] bool IsWanted(uint64_t handle) const {

@@ -140,6 +140,13 @@ void SimulatedDisk::ChangeName(NameChange change) {
   pending_[ParentOf(name)].push_back(std::move(change));
 }
 
+absl::StatusOr<DiskSpace> SimulatedDisk::Space(const std::string& /*path*/) {
+  const MutexLock lock(mutex_);
+  const uint64_t used = UsedBytes();
+  return DiskSpace{.total = capacity_,
+                   .available = capacity_ - std::min(capacity_, used)};
+}
+
 uint64_t SimulatedDisk::UsedBytes() const {
   uint64_t used = 0;
   for (const auto& [path, inode] : live_) used += inode->cache.size();

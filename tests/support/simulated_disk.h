@@ -106,6 +106,8 @@ class SimulatedDisk final : public FileSystem {
       const std::string& directory) override;
   absl::Status MakeDirectory(const std::string& path) override;
   absl::Status SyncDirectory(const std::string& path) override;
+  // Not counted as a call, because it changes nothing.
+  absl::StatusOr<DiskSpace> Space(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDirectory(
       const std::string& path) override;
 

@@ -83,9 +83,11 @@ const Loaded loaded;
 class Crasher : public actord::Process {
  public:
   static constexpr const char* kName = "crasher";
+  static constexpr actord::Durability kDurability = actord::Durability::kImage;
   static constexpr actord::Method kMethods[] = {
       {"init", "Crashes in Init as its input says."},
       {"step", "Crashes in Step."},
+      {"later", "Crashes in the step after a pause, again after a restart."},
       {"close", "Crashes in Close."},
       {"inline", "Crashes in an inline handler."},
       {"pooled", "Crashes in a pooled handler."},
@@ -101,7 +103,22 @@ class Crasher : public actord::Process {
     if (events.empty()) return;
     if (method_ == "step") Crash(how_);
     if (method_ == "close") return out.Done();
+    if (method_ == "later") {
+      if ((*events.begin()).is_completion()) Crash(how_);
+      out.Yield("timer.sleep", R"({"duration_ms":100})");
+      return;
+    }
     out.Yield("crasher." + method_, how_);
+  }
+  actord::SnapshotResult Snapshot() const { return method_ + "\n" + how_; }
+  actord::Status Restore(std::string_view /*method*/,
+                         const actord::RestoreFrom& from,
+                         actord::RestoreContext& /*context*/) {
+    const std::string_view text = from.snapshot.bytes;
+    const size_t end = text.find('\n');
+    method_ = text.substr(0, end);
+    how_ = text.substr(end + 1);
+    return actord::Status::Ok();
   }
   void Close() {
     if (method_ == "close") Crash(how_);

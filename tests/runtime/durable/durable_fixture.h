@@ -56,6 +56,7 @@ class DurableWorld {
     journal.clock = &store_clock;
     journal.seed = 1;
     store_options.applier = applier;
+    store_options.disk_reserve_bytes = disk_reserve;
     store_options.failed = [this](const absl::Status& status) {
       failed = status;
     };
@@ -287,6 +288,7 @@ class DurableWorld {
   ManualClock clock;
   absl::Status failed;
   bool no_account_type = false;
+  uint64_t disk_reserve = 1;
   ApplierOptions applier;
   std::vector<const actord_process_type*> more_types;
   HookedClock store_clock{clock};

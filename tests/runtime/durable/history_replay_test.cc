@@ -258,6 +258,30 @@ TEST_F(Replay, ImageCutsTheHistory) {
   }
 }
 
+TEST_F(Replay, HistoryWithoutAnImageEndsAtItsLimit) {
+  world.Stop();
+  RuntimeOptions options = Options();
+  options.durable.max_history_steps = 20;
+  std::vector<std::string> warnings;
+  options.log = [&](LogLevel level, std::string_view text) {
+    if (level == LogLevel::kWarning) warnings.emplace_back(text);
+  };
+  ASSERT_EQ(world.Start(options), absl::OkStatus());
+  const Pid diary = New("diary");
+  const auto outcome = world.Await(diary);
+  for (int i = 0; i < 19; ++i) {
+    EXPECT_TRUE(warnings.empty() || i >= 4) << warnings.front();
+    world.Tell(diary, "x");
+  }
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("store.max_history_steps"), std::string::npos);
+  world.Tell(diary, "x");
+  world.Send(diary, "x", "");
+  world.Settle();
+  ASSERT_TRUE(outcome->has_value());
+  EXPECT_EQ((*outcome)->value().kind, EndKind::kLimit);
+}
+
 TEST_F(Replay, GoesOnWhereverTheProgramEnds) {
   for (uint64_t at = 0; at < 45; at += 4) {
     SCOPED_TRACE(at);

@@ -137,7 +137,7 @@ TEST_F(InputBatchTest, TooLargeMessageIsRefusedAlone) {
   auto batch = world_.NewBatch();
   ASSERT_TRUE(Add(*batch, pid, "1").ok());
   const std::string large(300 << 10, '0');
-  EXPECT_EQ(ReasonOf(Add(*batch, pid, large)), reason::kStepTooLarge);
+  EXPECT_EQ(ReasonOf(Add(*batch, pid, large)), reason::kPayloadTooLarge);
   ASSERT_TRUE(Add(*batch, pid, "1").ok());
   Send(*batch);
   EXPECT_EQ(world_.BalanceOf(pid), "2");

@@ -153,7 +153,12 @@ inline std::vector<records::Any> SampleRecords() {
       Dropped{.to = other, .positions = {{{.lsn = 4104}}}, .is_told = true},
       Ended{.pid = pid,
             .end = end,
-            .consumed = {{{.lsn = 4104}, {.lsn = 4105}}}}};
+            .consumed = {{{.lsn = 4104}, {.lsn = 4105}}}},
+      Input{.to = pid,
+            .kind = InputKind::kCancel,
+            .payload = payload,
+            .at_ns = 84,
+            .deadline_ns = 90}};
 }
 
 inline records::RuntimeImage SampleImage() {
@@ -187,7 +192,9 @@ inline records::RuntimeImage SampleImage() {
           .groups = {"group"},
           .watches = {{.other = other, .tag = 2}},
           .watchers = {{.other = other, .tag = 5}},
-          .traps_exits = true};
+          .traps_exits = true,
+          .cancel_deadline_ns = 90,
+          .cancel_after_ns = 6};
 }
 
 }  // namespace actord::runtime

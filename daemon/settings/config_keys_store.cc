@@ -1,0 +1,130 @@
+// The keys of the section store.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "daemon/settings/config_key_forms.h"
+#include "daemon/settings/config_keys.h"
+
+namespace actord::daemon {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+constexpr size_t kTiB = size_t{1} << 40;
+
+// The files of the store, and the room that they take.
+void AddDiskKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(
+      Single({"store.directory", "store", "DIR",
+              "Directory of the store of durable processes. Only the daemon's "
+              "user can read it. The daemon makes it if it does not exist; its "
+              "parent must exist. Empty: all processes are volatile, and end "
+              "with the daemon."},
+             TextCodec{}, ACTORD_MEMBER(store.directory)));
+  keys.push_back(
+      Single({"store.segment_bytes", "store-segment-bytes", "SIZE",
+              "Size of the journal's files that are made from now on, from "
+              "1MiB to 256MiB, a multiple of 4KiB. At least three are there."},
+             BoundedSizeCodec{{}, kMiB, 256 * kMiB},
+             ACTORD_MEMBER(store.segment_bytes)));
+  keys.push_back(Single(
+      {"store.max_record_bytes", "store-max-record-bytes", "SIZE",
+       "Maximum size of one record of the journal, from 4KiB to 128MiB, and at "
+       "most half of store.segment_bytes. A message or an input above it is "
+       "refused with PAYLOAD_TOO_LARGE, and a step above it fails with "
+       "STEP_TOO_LARGE. 0 means 16MiB, or a quarter of store.segment_bytes if "
+       "that is less."},
+      SizeOrNoneCodec{{{}, 4096, 128 * kMiB}},
+      ACTORD_MEMBER(store.max_record_bytes)));
+  keys.push_back(Single(
+      {"store.max_unsynced_bytes", "store-max-unsynced-bytes", "SIZE",
+       "Bytes of records that may wait for the disk, from 64KiB to 1GiB. "
+       "Above it durable processes take no steps, streams are read later, and "
+       "new work for durable processes is refused with JOURNAL_BEHIND, until "
+       "half of it is free. Four times as much memory is reserved."},
+      BoundedSizeCodec{{}, 64 << 10, 1024 * kMiB},
+      ACTORD_MEMBER(store.max_unsynced_bytes)));
+  keys.push_back(Single(
+      {"store.disk_reserve", "store-disk-reserve", "SIZE",
+       "Free room on the disk of the store, up to 1024GiB, below which new "
+       "processes and messages from outside are refused with STORE_FULL. "
+       "Steps go on, and new files of the journal are made until half of it is "
+       "left. 0 means 5 % of the file system, at most 512MiB."},
+      SizeOrNoneCodec{{{}, 1, kTiB}}, ACTORD_MEMBER(store.disk_reserve)));
+  keys.push_back(Single(
+      {"store.checkpoint_bytes", "store-checkpoint-bytes", "SIZE",
+       "The state store is made durable, and older files of the journal are "
+       "given up, when the journal has grown by this much, from 1MiB to "
+       "1024GiB. A start reads up to about twice as much."},
+      BoundedSizeCodec{{}, kMiB, kTiB}, ACTORD_MEMBER(store.checkpoint_bytes)));
+  keys.push_back(Single(
+      {"store.checkpoint_interval", "store-checkpoint-interval", "DURATION",
+       "The same happens after this long if the journal has grown at "
+       "all, from 1s to 24h."},
+      BoundedDurationCodec{{}, absl::Seconds(1), absl::Hours(24)},
+      ACTORD_MEMBER(store.checkpoint_interval)));
+}
+
+// What the store keeps, and for how long.
+void AddKeptKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(Single(
+      {"store.result_ttl", "store-result-ttl", "DURATION",
+       "How long the store keeps the result of an ended durable process; none "
+       "means for ever. It can be awaited for results.ttl after the end and "
+       "after each start."},
+      kDuration, ACTORD_MEMBER(store.result_ttl)));
+  keys.push_back(
+      Single({"store.request_id_ttl", "store-request-id-ttl", "DURATION",
+              "How long the store remembers the request ID of a Submit of a "
+              "durable process, and the message ID of a Send to one, over "
+              "restarts."},
+             kDuration, ACTORD_MEMBER(store.request_id_ttl)));
+  keys.push_back(
+      Single({"store.request_id_max", "store-request-id-max", "N",
+              "Maximum number of request IDs, and of message IDs, that the "
+              "store remembers; the oldest are dropped first. Each takes about "
+              "140 bytes of memory."},
+             kCount, ACTORD_MEMBER(store.request_id_max)));
+}
+
+void AddProcessKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(Single(
+      {"store.max_history", "store-max-history", "SIZE",
+       "Events that a process of a replay type may have taken since its last "
+       "image, from 64KiB to 1024GiB; above it the process ends with "
+       "RESOURCE_EXHAUSTED. At a fifth a line is logged. 0 means no limit."},
+      SizeOrNoneCodec{{{}, 64 << 10, kTiB}},
+      ACTORD_MEMBER(runtime.durable.max_history_bytes)));
+  keys.push_back(
+      Single({"store.max_history_steps", "store-max-history-steps", "N",
+              "The same for the number of its steps, up to 1000000000. 0 means "
+              "no limit."},
+             NumberCodec<uint64_t>{.max = 1'000'000'000},
+             ACTORD_MEMBER(runtime.durable.max_history_steps)));
+  keys.push_back(Single(
+      {"store.max_processes", "store-max-processes", "N",
+       "Maximum number of durable processes, from 1 to 268435456; further ones "
+       "are refused with PROCESS_LIMIT. Restored ones count, and are restored "
+       "even above it."},
+      NumberCodec<uint64_t>{.min = 1, .max = 1 << 28},
+      ACTORD_MEMBER(runtime.durable.max_processes)));
+  keys.push_back(Single(
+      {"store.max_crashes", "store-max-crashes", "N",
+       "A durable process whose step has ended the daemon by a crash this "
+       "often, up to 1000, goes into quarantine at the next start. A clean end "
+       "of the daemon, and another version of the plugin, begin the count "
+       "anew. 0 means never."},
+      NumberCodec<uint32_t>{.max = 1000}, ACTORD_MEMBER(store.max_crashes)));
+}
+
+}  // namespace
+
+void AddStoreKeys(std::vector<ConfigKey>& keys) {
+  AddDiskKeys(keys);
+  AddKeptKeys(keys);
+  AddProcessKeys(keys);
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,104 @@
+// The thread that keeps the state store up with the journal, ends rounds, and
+// looks for room on the disk.
+#include <pthread.h>
+
+#include <chrono>
+#include <string>
+
+#include "runtime/durable/opened_store.h"
+#include "runtime/records/record_codec.h"
+
+namespace actord::runtime {
+namespace {
+
+// How often the state store catches up with the journal.
+constexpr auto kCatchUpPause = std::chrono::milliseconds(500);
+// How often the state store tries to write when the disk has no room for it.
+constexpr auto kNoRoomPause = std::chrono::milliseconds(200);
+// How often a TIME is written while there is work.
+constexpr uint64_t kTimePause = 1'000'000'000;
+
+}  // namespace
+
+absl::Status OpenedStore::WriteTime() {
+  std::string payload;
+  records::Encode(records::Time{.unix_ns = options_.journal.clock->UnixNs(),
+                                .store_ns = NowNs()},
+                  payload);
+  return journal_
+      ->Append({static_cast<uint16_t>(records::Kind::kTime),
+                records::FlagsOf(records::Kind::kTime), payload})
+      .status();
+}
+
+absl::Status OpenedStore::LookForRoom() {
+  const auto space = options_.journal.files->Space(options_.journal.directory);
+  if (!space.ok()) return space.status();
+  // A little more, so that it does not change all the time.
+  const uint64_t margin =
+      is_low_.load(std::memory_order_relaxed) ? reserve_bytes_ / 8 : 0;
+  is_low_.store(space->available < reserve_bytes_ + margin,
+                std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+bool OpenedStore::AwaitRoom() {
+  const MutexLock lock(mutex_);
+  if (!runs_ || stopping_) return false;
+  awaits_room_.store(true, std::memory_order_relaxed);
+  wake_.wait_for(mutex_, kNoRoomPause);
+  return !stopping_;
+}
+
+absl::Status OpenedStore::MayEndRound() {
+  const uint64_t now_ns = options_.journal.clock->MonotonicNs();
+  const uint64_t bytes = applier_->applied() - round_lsn_;
+  // Without room for a segment, two rounds give up all segments that are not
+  // needed, and the journal uses them again.
+  const bool frees_segments =
+      journal_->HasNoRoom() && applier_->trim() < applier_->applied();
+  if (bytes < options_.round_bytes && !frees_segments &&
+      (bytes == 0 || now_ns - round_ns_ < options_.round_ns)) {
+    return absl::OkStatus();
+  }
+  absl::Status status = rounds_->EndRound();
+  round_lsn_ = applier_->applied();
+  round_ns_ = now_ns;
+  return status;
+}
+
+void OpenedStore::RunRounds() {
+  pthread_setname_np(pthread_self(), "store");
+  const Clock& clock = *options_.journal.clock;
+  uint64_t time_ns = clock.MonotonicNs();
+  uint64_t time_end = journal_->Tail();
+  for (;;) {
+    {
+      const MutexLock lock(mutex_);
+      if (!stopping_) wake_.wait_for(mutex_, kCatchUpPause);
+      if (stopping_) return;
+    }
+    absl::Status status = LookForRoom();
+    if (status.ok()) status = rounds_->CatchUp();
+    // Only with work: a store that rests writes nothing. An append must not
+    // wait here for the room that the rounds make.
+    if (status.ok() && clock.MonotonicNs() - time_ns >= kTimePause &&
+        applier_->applied() > time_end && !journal_->Behind()) {
+      status = WriteTime();
+      time_ns = clock.MonotonicNs();
+      time_end = journal_->Tail();
+    }
+    if (status.ok()) status = MayEndRound();
+    if (!status.ok()) {
+      {
+        const MutexLock lock(mutex_);
+        // The journal makes the state again that had no room.
+        if (stopping_ && IsNoRoom(status)) return;
+      }
+      return Fail(status);
+    }
+    awaits_room_.store(false, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace actord::runtime
