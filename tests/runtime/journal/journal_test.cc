@@ -232,6 +232,28 @@ TEST_F(JournalTest, WithoutRoomItIsBehindAndResumesByItself) {
   EXPECT_EQ(Payloads(), expected);
 }
 
+TEST_F(JournalTest, SegmentsLeaveTheRoomThatOthersNeed) {
+  options_.keep_free_bytes = 2 << 20;
+  Open();
+  WorkAll();
+  const uint64_t made = journal_->Stats().segments_made;
+  const auto fill = [&] {
+    for (int i = 0; i < 60; ++i) {
+      (void)Append(std::string(60000, 'a'));
+      while (journal_->Work()) {
+      }
+    }
+  };
+  // What is used, and a segment, but not what others need beside it.
+  disk_.set_capacity((made + 1) * (1 << 20) + (2 << 20) - (64 << 10));
+  fill();
+  EXPECT_TRUE(journal_->HasNoRoom());
+  EXPECT_EQ(journal_->Stats().segments_made, made);
+  disk_.set_capacity((made + 1) * (1 << 20) + (2 << 20) + (64 << 10));
+  WorkAll();
+  EXPECT_EQ(journal_->Stats().segments_made, made + 1);
+}
+
 class JournalDiskErrorTest
     : public JournalFixture,
       public testing::WithParamInterface<SimulatedDisk::Call> {};

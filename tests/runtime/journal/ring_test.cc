@@ -101,6 +101,24 @@ TEST(JournalRing, AClosedRingRefuses) {
   EXPECT_THAT(TakeAll(ring, 1000), testing::ElementsAre("before"));
 }
 
+TEST(JournalRing, RefusesInsteadOfWaitingWhenItIsToldTo) {
+  JournalRing ring(4096, 8);
+  (void)AppendTo(ring, std::string(1500, 'a'));
+  (void)AppendTo(ring, std::string(1500, 'b'));
+  bool has_room = true;
+  std::thread waits([&] {
+    JournalRing::Reservation place;
+    has_room = ring.Reserve(1600, place);
+  });
+  while (ring.room_waits() == 0) std::this_thread::yield();
+  ring.RefuseWaits();
+  waits.join();
+  EXPECT_FALSE(has_room);
+  JournalRing::Reservation place;
+  EXPECT_FALSE(ring.Reserve(1600, place));
+  (void)AppendTo(ring, "what fits is taken");
+}
+
 // Several threads append to a small ring, so they wait for room.
 TEST(JournalRing, ThreadsLoseAndRepeatNothing) {
   constexpr int kThreads = 4;
