@@ -32,7 +32,7 @@ Environment:
 
 Data goes to standard output, everything else to standard error.
 Exit status: 0 done, 1 the process or the request failed, 2 usage, 3 not found,
-4 not allowed, 5 unavailable, 6 deadline exceeded, 130 interrupted.
+4 not allowed, 5 unavailable, 6 deadline exceeded, 78 damaged store, 130 interrupted.
 
 Examples:
   actorctl submit echo '{"hello": "world"}' --wait
@@ -48,6 +48,7 @@ Examples:
   actorctl plugin load orders-2.so --wait
   actorctl token new --file tokens.toml --name billing --role client
   actorctl context add prod --address actord.example:7600 --tls-ca ca.pem --use
+  actorctl store verify /var/lib/actord/store
   source <(actorctl completion bash)
 
 "actorctl COMMAND --help" describes each command.
@@ -103,18 +104,19 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,      AddSend,   AddCall,     AddAwait,  AddPs,
-        AddTree,        AddNames,  AddDescribe, AddCancel, AddTerminate,
-        AddDeadLetters, AddYields, AddComplete, AddWork,   AddWatch,
-        AddSchedule,    AddPlugin, AddStatus,   AddTop,    AddClients,
-        AddContext,     AddToken,  AddShutdown, AddHealth, AddCompletion,
-        AddVersion}) {
+       {AddSubmit,      AddSend,   AddCall,     AddAwait,    AddPs,
+        AddTree,        AddNames,  AddDescribe, AddCancel,   AddTerminate,
+        AddDeadLetters, AddYields, AddComplete, AddWork,     AddWatch,
+        AddSchedule,    AddPlugin, AddStatus,   AddTop,      AddClients,
+        AddContext,     AddToken,  AddStore,    AddShutdown, AddHealth,
+        AddCompletion,  AddVersion}) {
     add(app, chosen);
   }
 }
 
 bool UsesDaemon(const CLI::App& app) {
-  for (const char* name : {"token", "context", "completion", "version"}) {
+  for (const char* name :
+       {"token", "context", "store", "completion", "version"}) {
     if (app.got_subcommand(name)) return false;
   }
   return true;

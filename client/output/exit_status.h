@@ -19,6 +19,8 @@ enum class ExitStatus {
   kNotAllowed = 4,
   kUnavailable = 5,
   kDeadline = 6,
+  // A store is damaged. actord exits with the same status.
+  kStoreRefused = 78,
   kInterrupted = 130,
 };
 

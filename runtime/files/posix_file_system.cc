@@ -4,15 +4,19 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "runtime/files/file_system.h"
 
 namespace actord::runtime {
@@ -72,6 +76,34 @@ class PosixFile final : public File {
   const int descriptor_;
   const std::string path_;
 };
+
+// " (PID 7, actord)": who has the flock of this file; empty: the system does
+// not tell, for example because the holder is in another container.
+std::string LockHolder(int descriptor) {
+  struct stat state = {};
+  if (fstat(descriptor, &state) != 0) return "";
+  std::ifstream locks("/proc/locks");
+  // 1: FLOCK  ADVISORY  WRITE 7 08:01:4242 0 EOF
+  const std::string file =
+      absl::StrFormat("%02x:%02x:%u", major(state.st_dev), minor(state.st_dev),
+                      static_cast<uint64_t>(state.st_ino));
+  std::string number;
+  std::string kind;
+  std::string ignored;
+  std::string mode;
+  int pid = 0;
+  std::string of;
+  while (locks >> number >> kind >> ignored >> mode >> pid >> of) {
+    std::getline(locks, ignored);
+    if (kind != "FLOCK" || of != file || pid <= 0) continue;
+    std::ifstream name(absl::StrCat("/proc/", pid, "/comm"));
+    std::string program;
+    std::getline(name, program);
+    return program.empty() ? absl::StrCat(" (PID ", pid, ")")
+                           : absl::StrCat(" (PID ", pid, ", ", program, ")");
+  }
+  return "";
+}
 
 class PosixLock final : public DirectoryLock {
  public:
@@ -165,12 +197,13 @@ class PosixFileSystem final : public FileSystem {
       return std::make_unique<PosixLock>(descriptor);
     }
     const int error = errno;
+    const std::string holder =
+        error == EWOULDBLOCK ? LockHolder(descriptor) : "";
     (void)close(descriptor);
     if (error == EWOULDBLOCK) {
       return absl::FailedPreconditionError(
-          absl::StrCat(path,
-                       " is in use by another program: stop it, or use another "
-                       "directory"));
+          absl::StrCat(path, " is in use by another program", holder,
+                       ": stop it, or use another directory"));
     }
     return IoError(error, "flock", path);
   }

@@ -89,6 +89,22 @@ absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::Open(
       std::unique_ptr<rocksdb::DB>(db), options.await_room));
 }
 
+absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::OpenToRead(
+    const std::string& directory) {
+  rocksdb::DB* db = nullptr;
+  rocksdb::Options options = OptionsOf({.directory = directory});
+  options.create_if_missing = false;
+  const rocksdb::Status status =
+      rocksdb::DB::OpenForReadOnly(options, directory, &db);
+  if (!status.ok()) return StatusOf(status, "open");
+  return std::unique_ptr<RocksStateStore>(
+      new RocksStateStore(std::unique_ptr<rocksdb::DB>(db)));
+}
+
+absl::Status RocksStateStore::VerifyFiles() {
+  return StatusOf(db_->VerifyChecksum(), "verify");
+}
+
 absl::StatusOr<std::optional<std::string>> RocksStateStore::Get(
     std::string_view key) {
   std::string value;

@@ -43,6 +43,11 @@ class RocksStateStore final : public StateStore {
   // files are damaged.
   static absl::StatusOr<std::unique_ptr<RocksStateStore>> Open(
       const Options& options);
+  // Opens the files to read them alone; nothing is changed. Write and Flush
+  // fail. DATA_LOSS: they are damaged. Whoever has the directory is not
+  // noticed.
+  static absl::StatusOr<std::unique_ptr<RocksStateStore>> OpenToRead(
+      const std::string& directory);
   // Loses what was not flushed, as a crash does.
   ~RocksStateStore() override;
 
@@ -51,6 +56,10 @@ class RocksStateStore final : public StateStore {
   absl::Status Flush() override;
   absl::Status Scan(std::string_view first, std::string_view last,
                     Use use) override;
+
+  // Reads all files and compares their checksums. DATA_LOSS: which file is
+  // damaged.
+  absl::Status VerifyFiles();
 
  private:
   RocksStateStore(std::unique_ptr<rocksdb::DB> db,

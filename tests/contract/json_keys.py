@@ -243,6 +243,18 @@ def tokens(scenario, file):
     one("token revoke", {}, "token", "revoke", "--file", file, token["id"])
 
 
+def store_commands(scenario, folder):
+    store = Path(folder, "store")
+    daemon = Daemon(Path(folder, "stored"), (
+        "--plugin-dir", places.PLUGINS, "--store", store))
+    try:
+        scenario.run("--address", daemon.address, "submit", "counter")
+    finally:
+        daemon.stop()
+    scenario.one("store verify", {}, "store", "verify", store)
+    scenario.one("store stat", {}, "store", "stat", store)
+
+
 def lines():
     with tempfile.TemporaryDirectory(prefix="actord-contract-") as folder:
         plugins = Path(folder, "plugins")
@@ -264,6 +276,8 @@ def lines():
             daemon_commands(scenario, plugins)
         finally:
             daemon.stop()
+        Path(folder, "stored").mkdir()
+        store_commands(scenario, folder)
         scenario.note("a line of the log", [
             json.loads(line) for line in daemon.log().splitlines()], {})
     for line in scenario.lines():

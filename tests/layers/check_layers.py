@@ -98,6 +98,7 @@ MAY_INCLUDE = [
     ("daemon/", SYSTEM | RPC | {
         "abi", "sdk", "text", "handlers", "identity", "runtime", "daemon", "spdlog",
         "cli11", "toml", "json"}),
+    ("client/commands/store/", SYSTEM | RPC | {"text", "runtime", "client", "cli11", "json"}),
     ("client/contexts/", SYSTEM | {"text", "absl", "identity", "client", "toml"}),
     ("client/", SYSTEM | RPC | {"text", "identity", "client", "cli11", "json"}),
     ("bench/", SYSTEM | RPC | {
@@ -141,7 +142,7 @@ LAYERS = {
         "tasks",
         "yields",
         "actors",
-        "step", "records", "store", "durable",
+        "step", "records", "store", "store_tools", "durable",
         "effects",
         "turn", "durable_turn", "workers",
     ],

@@ -30,6 +30,7 @@ class EmptyCase(unittest.TestCase):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="actord-e2e-"))
         self.addCleanup(shutil.rmtree, self.directory)
         self._daemons = 0
+        self.daemon = None
 
     def text_file(self, text, name="actord.toml"):
         """Writes a file into the test's directory and returns its path."""
@@ -89,6 +90,24 @@ class EmptyCase(unittest.TestCase):
             self.assertIsNone(refusal.retry_seconds, refusal)
         return refusal
 
+    def actorctl(self, *words, stdin="", status=0, environment=None,
+                 seconds=CLI_SECONDS):
+        """Runs actorctl, against the daemon if there is one, and checks its exit
+        status; None: any."""
+        more = dict(environment or {})
+        if self.daemon is not None:
+            more.setdefault("ACTORD_ADDRESS", self.daemon.address)
+        done = subprocess.run(
+            [str(places.ACTORCTL), *(str(word) for word in words)], input=stdin,
+            capture_output=True, text=not isinstance(stdin, bytes),
+            timeout=seconds, cwd=self.directory,
+            env=places.clean_environment(**more))
+        self.assertEqual(
+            done.returncode, done.returncode if status is None else status,
+            f"{words}\nstdout: {done.stdout[-2000:]}\n"
+            f"stderr: {done.stderr[-2000:]}")
+        return done
+
 
 class StoreCase(EmptyCase):
 
@@ -128,21 +147,6 @@ class DaemonCase(EmptyCase):
         self.daemon = self.start_daemon(*self.OPTIONS,
                                         environment=self.ENVIRONMENT)
         self.actor = self.connect(self.daemon)
-
-    def actorctl(self, *words, stdin="", status=0, environment=None,
-                 seconds=CLI_SECONDS):
-        """Runs actorctl against the daemon and checks its exit status; None: any."""
-        more = {"ACTORD_ADDRESS": self.daemon.address, **(environment or {})}
-        done = subprocess.run(
-            [str(places.ACTORCTL), *(str(word) for word in words)], input=stdin,
-            capture_output=True, text=not isinstance(stdin, bytes),
-            timeout=seconds, cwd=self.directory,
-            env=places.clean_environment(**more))
-        self.assertEqual(
-            done.returncode, done.returncode if status is None else status,
-            f"{words}\nstdout: {done.stdout[-2000:]}\n"
-            f"stderr: {done.stderr[-2000:]}")
-        return done
 
     def answer(self, outcome):
         """The JSON of an outcome that is a result."""

@@ -74,6 +74,36 @@ TEST_F(RocksStore, KeepsWhatWasFlushedAndLosesTheRest) {
   EXPECT_EQ(store_->Get("c").value(), std::nullopt);
 }
 
+TEST_F(RocksStore, IsReadWithoutAChangeAndDamageIsFound) {
+  Write({{"a", "1"}});
+  ASSERT_TRUE(store_->Flush().ok());
+  store_.reset();
+  const std::string state = directory_ + "/state";
+  const auto names = [&] { return FileSystem::System().List(state).value(); };
+  const std::vector<std::string> before = names();
+  {
+    auto read = RocksStateStore::OpenToRead(state);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ((*read)->Get("a").value(), "1");
+    EXPECT_TRUE((*read)->VerifyFiles().ok());
+    const StateWrite write{"a", "2"};
+    EXPECT_FALSE((*read)->Write({&write, 1}).ok());
+  }
+  EXPECT_EQ(names(), before);
+  for (const std::string& name : before) {
+    if (!name.ends_with(".sst")) continue;
+    auto file =
+        FileSystem::System().Open(state + "/" + name, OpenMode::kReadWrite);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE((*file)->Write(3, "\xff").ok());
+  }
+  auto read = RocksStateStore::OpenToRead(state);
+  ASSERT_TRUE(read.ok()) << read.status();
+  const absl::Status damaged = (*read)->VerifyFiles();
+  EXPECT_TRUE(absl::IsDataLoss(damaged)) << damaged;
+  EXPECT_NE(damaged.ToString().find(".sst"), std::string::npos) << damaged;
+}
+
 TEST_F(RocksStore, ScansARangeUntilItIsToldToStop) {
   Write({{"a", "1"}, {"b", "2"}, {"c", "3"}, {"d", "4"}});
   std::string seen;

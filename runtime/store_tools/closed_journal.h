@@ -1,0 +1,62 @@
+// The journal of a store that no daemon has, to be read alone.
+//
+// Thread-safety: one thread at a time. Lifetime: ends before the file system.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/files/file_system.h"
+#include "runtime/journal/format.h"
+#include "runtime/journal/recovery.h"
+#include "runtime/journal/segment.h"
+
+namespace actord::runtime {
+
+class ClosedJournal {
+ public:
+  // Walks over all groups. NOT_FOUND: the directory holds no store.
+  // FAILED_PRECONDITION: a newer version has written it. DATA_LOSS: damage;
+  // the message names file, offset, positions and what the operator can do.
+  static absl::StatusOr<std::unique_ptr<ClosedJournal>> Open(
+      const std::string& directory, FileSystem& files);
+
+  // Calls `use` with the records from `from` on, in their order. `where` says
+  // in which file and at which offset the group of the record is. Ends with the
+  // first error of `use`. DATA_LOSS: the disk has changed since Open.
+  using Use = absl::FunctionRef<absl::Status(const RecordView& record,
+                                             const std::string& where)>;
+  [[nodiscard]] absl::Status ForEach(uint64_t from, Use use) const;
+
+  [[nodiscard]] const RecoveryReport& report() const {
+    return recovered_.report;
+  }
+  [[nodiscard]] const Meta& meta() const { return recovered_.meta; }
+  // Positions of the first record, and behind the last one.
+  [[nodiscard]] uint64_t first_lsn() const {
+    return recovered_.meta.first_link.lsn;
+  }
+  [[nodiscard]] uint64_t end_lsn() const { return recovered_.link.lsn; }
+  [[nodiscard]] size_t segments() const { return recovered_.segments.size(); }
+  // Segments that were made ahead and hold no group.
+  [[nodiscard]] size_t spare_segments() const {
+    return segments() == 0 ? 0 : segments() - 1 - recovered_.current;
+  }
+  [[nodiscard]] uint64_t bytes() const;
+
+ private:
+  ClosedJournal() = default;
+
+  // The records of the groups of this segment. `link` is what its first group
+  // continues, and then what the group behind its last one does.
+  absl::Status ForEachIn(const Segment& segment, uint64_t from, Link& link,
+                         Use use) const;
+
+  Recovered recovered_;
+};
+
+}  // namespace actord::runtime

@@ -1,0 +1,34 @@
+// Looks into a store that no daemon has. Nothing in it is changed.
+//
+// Thread-safety: pure functions of the store.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/files/file_system.h"
+#include "runtime/store/state_store.h"
+#include "runtime/store_tools/store_report.h"
+
+namespace actord::runtime {
+
+struct ExamineOptions {
+  std::string directory;
+  // True: reads each byte that the next start would rely on, and each file of
+  // the state store. False: reads what it takes to count.
+  bool is_thorough = true;
+
+  FileSystem* files = &FileSystem::System();
+  // Opens the state store; null: RocksDB in the folder `state`.
+  std::function<absl::StatusOr<std::unique_ptr<StateStore>>()> open_state = {};
+};
+
+// Damage is among the findings of the report, which then lacks what could not
+// be read. Errors: NOT_FOUND: there is no store. FAILED_PRECONDITION: a program
+// has the store, or a newer version has written it. Others: the disk or its
+// permissions.
+absl::StatusOr<StoreReport> ExamineStore(const ExamineOptions& options);
+
+}  // namespace actord::runtime
