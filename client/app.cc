@@ -49,6 +49,7 @@ Examples:
   actorctl token new --file tokens.toml --name billing --role client
   actorctl context add prod --address actord.example:7600 --tls-ca ca.pem --use
   actorctl store verify /var/lib/actord/store
+  actorctl backup /backup/monday
   source <(actorctl completion bash)
 
 "actorctl COMMAND --help" describes each command.
@@ -104,12 +105,12 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,      AddSend,   AddCall,     AddAwait,    AddPs,
-        AddTree,        AddNames,  AddDescribe, AddCancel,   AddTerminate,
-        AddDeadLetters, AddYields, AddComplete, AddWork,     AddWatch,
-        AddSchedule,    AddPlugin, AddStatus,   AddTop,      AddClients,
-        AddContext,     AddToken,  AddStore,    AddShutdown, AddHealth,
-        AddCompletion,  AddVersion}) {
+       {AddSubmit,      AddSend,       AddCall,     AddAwait,  AddPs,
+        AddTree,        AddNames,      AddDescribe, AddCancel, AddTerminate,
+        AddDeadLetters, AddYields,     AddComplete, AddWork,   AddWatch,
+        AddSchedule,    AddPlugin,     AddStatus,   AddTop,    AddClients,
+        AddContext,     AddToken,      AddStore,    AddBackup, AddShutdown,
+        AddHealth,      AddCompletion, AddVersion}) {
     add(app, chosen);
   }
 }

@@ -170,11 +170,12 @@ absl::Status Daemon::StartServer() {
     presented_tokens_ =
         std::make_unique<PresentedTokens>(connections_->registry());
   }
+  if (store_ != nullptr) backups_ = std::make_unique<BackupThread>(*store_);
   service_ = std::make_unique<ActorService>(ServiceContext{
       config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
       *runtime_, runtime_->request_ids(), runtime_->message_ids(), shutdown_,
       logger_, *connections_, access_.get(), check, certificates_.get(),
-      presented_tokens_.get()});
+      presented_tokens_.get(), backups_.get()});
   if (access_ != nullptr) {
     status = access_->Start(
         [this] {
@@ -210,6 +211,7 @@ Daemon::~Daemon() {
   if (tls_ != nullptr) tls_->Stop();
   store_watch_.reset();
   server_.reset();
+  backups_.reset();
   service_.reset();
   presented_tokens_.reset();
   certificates_.reset();

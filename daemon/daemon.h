@@ -20,6 +20,7 @@
 #include "daemon/connections/connections.h"
 #include "daemon/exit_status.h"
 #include "daemon/log/logging.h"
+#include "daemon/operations/backup_thread.h"
 #include "daemon/operations/exit_deadline.h"
 #include "daemon/operations/memory_return.h"
 #include "daemon/operations/memory_watch.h"
@@ -155,6 +156,7 @@ class Daemon {
   // Null: clients need no certificates.
   std::unique_ptr<PeerCertificates> certificates_;
   std::unique_ptr<PresentedTokens> presented_tokens_;  // null: no tokens
+  std::unique_ptr<BackupThread> backups_;              // null: no store
   std::unique_ptr<ActorService> service_;
   RpcServer::Reservation reservation_;  // empty once the server has it
   std::unique_ptr<RpcServer> server_;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "daemon/daemon.h"
+#include "daemon/operations/restore_store.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
@@ -78,6 +79,8 @@ absl::Status Daemon::RestoreOwners() {
 
 absl::Status Daemon::OpenStore() {
   if (config_.store.directory.empty()) return absl::OkStatus();
+  absl::Status usable = CheckIsNoBackup(config_.store.directory);
+  if (!usable.ok()) return usable;
   runtime::OpenedStore::Options options = OptionsOf(config_.store);
   constexpr int kMaxWorkers = 256;
   options.marked_threads =

@@ -21,6 +21,7 @@
 #include "daemon/listening/open_listening.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/memory_watch.h"
+#include "daemon/operations/restore_store.h"
 #include "daemon/settings/command_line.h"
 #include "daemon/settings/config.h"
 #include "daemon/settings/version.h"
@@ -102,7 +103,11 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
         std::_Exit(kExitDrainTimeout);
     }
   });
-  const absl::Status status = signals.ok() ? daemon->Open() : signals.status();
+  absl::Status status = signals.status();
+  if (status.ok()) {
+    status = RestoreStore(command_line.restore, config.store.directory, logger);
+  }
+  if (status.ok()) status = daemon->Open();
   if (!status.ok()) {
     logger.Error(std::string(status.message()));
     return ExitStatusOf(status);
@@ -131,6 +136,12 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
   auto config = LoadConfig(command_line->config_file, command_line->values,
                            SystemEnvironment());
   if (!config.ok()) return Complain(kExitBadConfiguration, config.status());
+  if (!command_line->restore.empty() && config->store.directory.empty()) {
+    return Complain(kExitUsage,
+                    absl::InvalidArgumentError(
+                        "--restore: --store is required: the directory of the "
+                        "store to make"));
+  }
   if (command_line->action == Action::kCheckConfig) {
     if (!config->boot_tree.empty()) {
       const auto tree =

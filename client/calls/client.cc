@@ -202,6 +202,32 @@ absl::StatusOr<v1::ShutdownResponse> Client::Shutdown(
                &v1::ActorService::Stub::Shutdown, request, options);
 }
 
+absl::Status Client::Backup(
+    const v1::BackupRequest& request,
+    const std::function<absl::Status(const v1::BackupResponse&)>& each,
+    const CallOptions& options) {
+  absl::Status usable = CheckEndpoint(connection_->endpoint);
+  if (!usable.ok()) return usable;
+  grpc::ClientContext context;
+  AddToken(connection_->endpoint, context);
+  SetDeadline(options.deadline, context);
+  const Cancellation::Registration registration(
+      options.cancellation, [&context] { context.TryCancel(); });
+  const auto reader = connection_->actors->Backup(&context, request);
+  v1::BackupResponse piece;
+  absl::Status failed;
+  while (failed.ok() && reader->Read(&piece)) failed = each(piece);
+  if (!failed.ok()) {
+    context.TryCancel();
+    while (reader->Read(&piece)) {
+    }
+    (void)reader->Finish();
+    return failed;
+  }
+  const grpc::Status status = reader->Finish();
+  return status.ok() ? absl::OkStatus() : FromGrpc(status);
+}
+
 absl::StatusOr<grpc::health::v1::HealthCheckResponse> Client::CheckHealth(
     const grpc::health::v1::HealthCheckRequest& request,
     const CallOptions& options) {

@@ -8,10 +8,13 @@
 // Errors: absl::Status with the code of the call; error.h decodes the details.
 #pragma once
 
+#include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "actord/v1/backup.pb.h"
 #include "actord/v1/client.pb.h"
 #include "actord/v1/dead_letter.pb.h"
 #include "actord/v1/name.pb.h"
@@ -88,6 +91,13 @@ class Client {
       const v1::CutClientRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ShutdownResponse> Shutdown(
       const v1::ShutdownRequest& request, const CallOptions& options = {});
+
+  // Calls `each` with the pieces of the backup as they come. Ends with the
+  // error of the call, or the first one of `each`, which ends the call.
+  absl::Status Backup(
+      const v1::BackupRequest& request,
+      const std::function<absl::Status(const v1::BackupResponse&)>& each,
+      const CallOptions& options = {});
 
   // Asks the standard health service.
   absl::StatusOr<grpc::health::v1::HealthCheckResponse> CheckHealth(

@@ -35,6 +35,7 @@ void AddClients(CLI::App& app, Action& chosen);
 void AddContext(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddToken(CLI::App& app, Action& chosen);
+void AddBackup(CLI::App& app, Action& chosen);
 void AddStore(CLI::App& app, Action& chosen);
 void AddShutdown(CLI::App& app, Action& chosen);
 void AddHealth(CLI::App& app, Action& chosen);

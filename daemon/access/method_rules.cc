@@ -55,6 +55,8 @@ constexpr MethodRule kRules[] = {
      .requests = kRequestsOfList},
     {.method = "CutClient", .needs = kAdminister},
     {.method = "LoadPlugin", .needs = kAdminister},
+    // The backup holds the payloads of all owners.
+    {.method = "Backup", .needs = kAdminister},
     {.method = "Shutdown", .needs = kAdminister},
 };
 

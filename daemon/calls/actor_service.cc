@@ -38,6 +38,7 @@ ActorService::ActorService(const ServiceContext& context)
   Route("CutClient", &ActorService::CutClient);
   Route("LoadPlugin", &ActorService::LoadPlugin);
   Route("ListPlugins", &ActorService::ListPlugins);
+  Route("Backup", &ActorService::Backup);
   Route("Shutdown", &ActorService::Shutdown);
   CheckRoutes();
 }

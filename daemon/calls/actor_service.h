@@ -22,11 +22,13 @@
 #include "daemon/calls/waits.h"
 #include "daemon/connections/connections.h"
 #include "daemon/log/logging.h"
+#include "daemon/operations/backup_thread.h"
 #include "daemon/operations/presented_tokens.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/plugins/plugin_loading.h"
 #include "daemon/settings/config.h"
+#include "daemon/streams/backup_stream.h"
 #include "daemon/streams/send_stream.h"
 #include "daemon/streams/stream.h"
 #include "daemon/streams/submit_stream.h"
@@ -55,6 +57,7 @@ struct ServiceContext {
   CallCheck check;                           // null: no call is refused
   PeerCertificates* certificates = nullptr;  // null: clients need none
   PresentedTokens* tokens = nullptr;         // null: tokens are not configured
+  BackupThread* backups = nullptr;           // null: there is no store
 };
 
 class ActorService final : public RoutedService {
@@ -115,6 +118,8 @@ class ActorService final : public RoutedService {
                            v1::ListClientsResponse& response);
   absl::Status CutClient(const Caller& caller, v1::CutClientRequest& request,
                          v1::CutClientResponse& response);
+  absl::StatusOr<std::shared_ptr<BackupStream>> Backup(
+      const Caller& caller, const v1::BackupRequest& request);
   void Shutdown(const Caller& caller, v1::ShutdownRequest& request,
                 UnaryAnswer<v1::ShutdownResponse> answer);
   absl::Status ListDeadLetters(const Caller& caller,

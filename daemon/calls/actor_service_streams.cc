@@ -36,6 +36,27 @@ absl::StatusOr<std::shared_ptr<WatchStream>> ActorService::WatchProcesses(
   return stream;
 }
 
+absl::StatusOr<std::shared_ptr<BackupStream>> ActorService::Backup(
+    const Caller& caller, const v1::BackupRequest& request) {
+  const AuditEntry audit = Audit(caller, request);
+  if (context_.backups == nullptr) {
+    const absl::Status off = runtime::Error(
+        absl::StatusCode::kFailedPrecondition, runtime::reason::kDurabilityOff,
+        "the daemon has no store: start it with --store DIR");
+    audit.Done(off);
+    return off;
+  }
+  auto stream = std::make_shared<BackupStream>(streams_, caller.access(),
+                                               context_.clock, audit);
+  absl::Status status = context_.backups->Begin(
+      [stream](runtime::OpenedStore& store) { stream->Run(store); });
+  if (!status.ok()) {
+    audit.Done(status);
+    return status;
+  }
+  return stream;
+}
+
 void ActorService::RecheckStreams() {
   streams_.Recheck([this](const Access& access) {
     return context_.access->Renew(access, AccessControl::Rights::kMustStay);

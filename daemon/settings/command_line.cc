@@ -63,6 +63,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(
   app.add_flag("--check-config", flags.check_config);
   app.add_flag("--print-config", flags.print_config);
   app.add_option("--config", result.config_file);
+  app.add_option("--restore", result.restore);
   std::map<const ConfigKey*, std::vector<std::string>> texts;
   for (const ConfigKey& key : ConfigKeys()) {
     const std::string name = absl::StrCat("--", std::string(key.option));
@@ -110,7 +111,11 @@ std::string HelpText() {
       "  --check-config\n"
       "      Check the configuration and exit.\n"
       "  --print-config\n"
-      "      Print the settings that would be in force, as TOML, and exit.\n";
+      "      Print the settings that would be in force, as TOML, and exit.\n"
+      "  --restore DIR\n"
+      "      Make the store of --store, which must not exist, from the backup "
+      "in\n"
+      "      DIR, and start. \"actorctl backup\" makes backups.\n";
   const Config defaults;
   std::string_view section;
   for (const ConfigKey& key : ConfigKeys()) {

@@ -17,6 +17,8 @@ struct CommandLine {
   Action action = Action::kRun;
   // "": not given.
   std::string config_file;
+  // A backup to make the store from; "": not given.
+  std::string restore;
   std::vector<ConfigValue> values;
 };
 

@@ -89,8 +89,12 @@ absl::Status OpenedStore::Start() {
     if (!state.ok()) return state.status();
     state_ = *std::move(state);
   } else {
+    const std::string& directory = options_.journal.directory;
+    // Of a backup that a crash has interrupted.
+    absl::Status removed = StoreBackup::RemoveLeftovers(directory);
+    if (!removed.ok()) return removed;
     auto state = RocksStateStore::Open(
-        {.directory = options_.journal.directory + "/state",
+        {.directory = directory + "/state",
          // What it writes at once fits into its share of the reserve. After an
          // error for want of room, RocksDB waits until as much is free.
          .write_buffer_bytes =

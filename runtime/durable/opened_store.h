@@ -20,6 +20,7 @@
 #include "runtime/durable/durable_store.h"
 #include "runtime/durable/releases.h"
 #include "runtime/durable/step_marks.h"
+#include "runtime/durable/store_backup.h"
 #include "runtime/journal/journal.h"
 #include "runtime/memory/buffer_pool.h"
 #include "runtime/store/journal_applier.h"
@@ -103,6 +104,9 @@ class OpenedStore final : public DurableStore {
   void NoteExit() {
     if (marks_ != nullptr) marks_->NoteExit();
   }
+  // Begins a copy of the store, in which everything is that was durable before
+  // (store_backup.h). Any thread. It must end before the store.
+  absl::StatusOr<std::unique_ptr<StoreBackup>> BeginBackup();
 
   // Without threads (JournalOptions::threads): commits and releases what there
   // is, and looks for room on the disk. The next Open applies it. False:

@@ -208,6 +208,8 @@ uint64_t Journal::FirstLsn() const {
 
 absl::Status Journal::Trim(uint64_t to) {
   if (HasFailed()) return absl::UnavailableError("the journal has failed");
+  const MutexLock lock(trim_mutex_);
+  if (trim_holds_ != 0) return absl::OkStatus();
   const std::shared_ptr<Segment> first =
       segments_->Holding(std::min(to, DurableLsn()));
   if (first == nullptr || first->place <= meta_.first_place) {
@@ -223,6 +225,16 @@ absl::Status Journal::Trim(uint64_t to) {
   segments_->DropBefore(first->place);
   AskMaker();
   return absl::OkStatus();
+}
+
+Journal::TrimHold::TrimHold(Journal& journal) : journal_(journal) {
+  const MutexLock lock(journal_.trim_mutex_);
+  ++journal_.trim_holds_;
+}
+
+Journal::TrimHold::~TrimHold() {
+  const MutexLock lock(journal_.trim_mutex_);
+  --journal_.trim_holds_;
 }
 
 void Journal::Fail(const absl::Status& status) {

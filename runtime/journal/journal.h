@@ -133,6 +133,23 @@ class Journal {
   // Durable when it returns. No reader may be before `to`. An error of the disk
   // is also told as JournalEvents::Failed. One thread at a time.
   absl::Status Trim(uint64_t to);
+  // As long as one of these lives, Trim gives up nothing. Lifetime: ends before
+  // the journal.
+  class TrimHold {
+   public:
+    explicit TrimHold(Journal& journal);
+    ~TrimHold();
+    TrimHold(const TrimHold&) = delete;
+    TrimHold& operator=(const TrimHold&) = delete;
+
+   private:
+    Journal& journal_;
+  };
+  // The segments with groups (Segments::InUse).
+  [[nodiscard]] std::vector<std::shared_ptr<const Segment>> SegmentsInUse()
+      const {
+    return segments_->InUse();
+  }
 
   // ---- The end -----------------------------------------------------------
 
@@ -232,6 +249,9 @@ class Journal {
 
   // Of the thread that opens the journal, then of the one that trims it.
   Meta meta_;
+  // Held while the journal is trimmed.
+  Mutex trim_mutex_;
+  int trim_holds_ ABSL_GUARDED_BY(trim_mutex_) = 0;
 
   // The maker's: its last attempt has found no room.
   bool is_short_of_room_ = false;

@@ -68,6 +68,12 @@ std::shared_ptr<Segment> Segments::Holding(uint64_t lsn) const {
   return nullptr;
 }
 
+std::vector<std::shared_ptr<const Segment>> Segments::InUse() const {
+  const MutexLock lock(mutex_);
+  const auto begin = list_.begin();
+  return {begin, begin + static_cast<std::ptrdiff_t>(current_) + 1};
+}
+
 std::shared_ptr<Segment> Segments::After(const Segment& segment) const {
   const MutexLock lock(mutex_);
   for (size_t i = 0; i <= current_; ++i) {

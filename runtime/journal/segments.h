@@ -57,6 +57,9 @@ class Segments {
   // The segment in which the group with this position must be looked for. Null:
   // it is not kept any more.
   [[nodiscard]] std::shared_ptr<Segment> Holding(uint64_t lsn) const;
+  // Those with groups, the oldest first. As long as anybody holds one of them,
+  // its file is not used again, even if it has left the list.
+  [[nodiscard]] std::vector<std::shared_ptr<const Segment>> InUse() const;
   // The next segment that is not spare; null: there is none.
   [[nodiscard]] std::shared_ptr<Segment> After(const Segment& segment) const;
 

@@ -8,6 +8,7 @@
 #include <rocksdb/slice.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
 
 #include <cstdarg>
@@ -99,6 +100,21 @@ absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::OpenToRead(
   if (!status.ok()) return StatusOf(status, "open");
   return std::unique_ptr<RocksStateStore>(
       new RocksStateStore(std::unique_ptr<rocksdb::DB>(db)));
+}
+
+absl::Status RocksStateStore::Copy(const std::string& directory) {
+  rocksdb::Checkpoint* made = nullptr;
+  rocksdb::Status status = rocksdb::Checkpoint::Create(db_.get(), &made);
+  if (!status.ok()) return StatusOf(status, "copy");
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  // Files that never change become hard links, so a copy takes no room.
+  status = checkpoint->CreateCheckpoint(directory, /*log_size_for_flush=*/0);
+  return StatusOf(status, "copy");
+}
+
+absl::Status RocksStateStore::RemoveCopy(const std::string& directory) {
+  return StatusOf(rocksdb::DestroyDB(directory, rocksdb::Options()),
+                  "remove the copy");
 }
 
 absl::Status RocksStateStore::VerifyFiles() {

@@ -57,6 +57,10 @@ class RocksStateStore final : public StateStore {
   absl::Status Scan(std::string_view first, std::string_view last,
                     Use use) override;
 
+  absl::Status Copy(const std::string& directory) override;
+  // Removes such a copy, or the rest of one. OK if there is none.
+  static absl::Status RemoveCopy(const std::string& directory);
+
   // Reads all files and compares their checksums. DATA_LOSS: which file is
   // damaged.
   absl::Status VerifyFiles();

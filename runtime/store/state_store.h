@@ -42,6 +42,14 @@ class StateStore {
       absl::FunctionRef<bool(std::string_view key, std::string_view value)>;
   virtual absl::Status Scan(std::string_view first, std::string_view last,
                             Use use) = 0;
+  // Makes all batches durable, and makes a copy of the store in a directory
+  // that does not exist and is on the same file system. Any thread, also while
+  // another one writes: the copy has all batches that were written before, and
+  // perhaps later ones, each as a whole and none without those before it.
+  // UNIMPLEMENTED: the store has no files.
+  virtual absl::Status Copy(const std::string& /*directory*/) {
+    return absl::UnimplementedError("state store: it has no files to copy");
+  }
 };
 
 }  // namespace actord::runtime

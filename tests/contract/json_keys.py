@@ -18,7 +18,7 @@ from harness import places
 from harness.daemon import Daemon
 from harness.waiting import WAIT_SECONDS, eventually
 
-MESSAGES = ("actor_service", "client", "dead_letter", "name", "outcome", "payload", "plugin",
+MESSAGES = ("actor_service", "backup", "client", "dead_letter", "name", "outcome", "payload", "plugin",
             "process", "status", "stream", "watch", "work", "yield")
 for module in MESSAGES:
     importlib.import_module(f"actord.v1.{module}_pb2")
@@ -249,6 +249,8 @@ def store_commands(scenario, folder):
         "--plugin-dir", places.PLUGINS, "--store", store))
     try:
         scenario.run("--address", daemon.address, "submit", "counter")
+        scenario.one("backup", {}, "--address", daemon.address, "backup",
+                     Path(folder, "backup"))
     finally:
         daemon.stop()
     scenario.one("store verify", {}, "store", "verify", store)
