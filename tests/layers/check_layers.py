@@ -59,8 +59,7 @@ ORIGINS = [
     ("json", r"nlohmann/"),
     ("openssl", r"openssl/"),
     ("isal", r"isa-l/"), ("rocksdb", r"rocksdb/"),
-    ("gtest", r"(gtest|gmock)/"),
-    ("benchmark", r"benchmark/"),
+    ("gtest", r"(gtest|gmock)/"), ("benchmark", r"benchmark/"),
     ("c", r"(assert|ctype|errno|float|inttypes|limits|math|setjmp|signal|stdarg"
           r"|stdalign|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn"
           r"|string|time)\.h$"),
