@@ -205,4 +205,4 @@ class Asks:
                            client_pb2.CutClientRequest(connection=thing.connection))
 
     # These name nothing that has an owner.
-    GetStatus = ListPlugins = LoadPlugin = Shutdown = lambda self, thing: []
+    GetStatus = ListPlugins = LoadPlugin = Shutdown = Backup = lambda self, thing: []
