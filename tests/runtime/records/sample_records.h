@@ -151,9 +151,8 @@ inline std::vector<records::Any> SampleRecords() {
               .record = SampleTurn()},
       Step{.pid = pid, .turn = turn, .at_ns = 83, .order = "\x05"},
       Dropped{.to = other, .positions = {{{.lsn = 4104}}}, .is_told = true},
-      Ended{.pid = pid,
-            .end = end,
-            .consumed = {{{.lsn = 4104}, {.lsn = 4105}}}},
+      Ended{
+          .pid = pid, .end = end, .consumed = {{{.lsn = 4104}, {.lsn = 4105}}}},
       Input{.to = pid,
             .kind = InputKind::kCancel,
             .payload = payload,
