@@ -154,6 +154,8 @@ absl::Status Daemon::StartServer() {
   if (!returned.ok()) return returned;
   plugin_loading_ =
       std::make_unique<PluginLoading>(plugins_, *runtime_, logger_);
+  const absl::Status readers = StartStoreReaders();
+  if (!readers.ok()) return readers;
   connections_ = std::make_unique<Connections>(
       config_, RpcServer::MaxRequestBytes(config_), logger_,
       runtime::Clock::System());
@@ -170,12 +172,11 @@ absl::Status Daemon::StartServer() {
     presented_tokens_ =
         std::make_unique<PresentedTokens>(connections_->registry());
   }
-  if (store_ != nullptr) backups_ = std::make_unique<BackupThread>(*store_);
   service_ = std::make_unique<ActorService>(ServiceContext{
       config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
       *runtime_, runtime_->request_ids(), runtime_->message_ids(), shutdown_,
       logger_, *connections_, access_.get(), check, certificates_.get(),
-      presented_tokens_.get(), backups_.get()});
+      presented_tokens_.get(), backups_.get(), histories_.get()});
   if (access_ != nullptr) {
     status = access_->Start(
         [this] {
@@ -212,6 +213,7 @@ Daemon::~Daemon() {
   store_watch_.reset();
   server_.reset();
   backups_.reset();
+  histories_.reset();
   service_.reset();
   presented_tokens_.reset();
   certificates_.reset();

@@ -102,6 +102,8 @@ class Daemon {
   // Gives the owners that the store knows the numbers that they had. DATA_LOSS:
   // the store is damaged.
   absl::Status RestoreOwners();
+  // Starts what reads the store for clients, unless there is none.
+  absl::Status StartStoreReaders();
   // Watches the disk of the store, unless there is none.
   absl::Status StartStoreWatch();
   runtime::RuntimeOptions OptionsOfRuntime();
@@ -150,6 +152,7 @@ class Daemon {
   std::unique_ptr<MemoryReturn> memory_return_;  // null: nothing is served
   ShutdownControl shutdown_;
   std::unique_ptr<PluginLoading> plugin_loading_;  // null: no service
+  std::unique_ptr<HistoryThread> histories_;       // null: no store
   std::unique_ptr<TlsReloader> tls_;               // null: no TLS
   std::unique_ptr<TlsOffer> tls_offer_;            // null: no TLS
   std::unique_ptr<Connections> connections_;       // null: no service

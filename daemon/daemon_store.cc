@@ -113,6 +113,14 @@ absl::Status Daemon::OpenStore() {
   return access_ == nullptr ? absl::OkStatus() : RestoreOwners();
 }
 
+absl::Status Daemon::StartStoreReaders() {
+  if (store_ == nullptr) return absl::OkStatus();
+  backups_ = std::make_unique<BackupThread>(*store_);
+  histories_ = std::make_unique<HistoryThread>(
+      *store_, absl::ToInt64Nanoseconds(config_.store.history_retention));
+  return histories_->Start();
+}
+
 absl::Status Daemon::StartStoreWatch() {
   if (store_ == nullptr) return absl::OkStatus();
   store_watch_ = std::make_unique<StoreWatch>(

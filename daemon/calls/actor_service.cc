@@ -33,6 +33,7 @@ ActorService::ActorService(const ServiceContext& context)
   Route("GetProcess", &ActorService::GetProcess);
   Route("ListProcesses", &ActorService::ListProcesses);
   Route("WatchProcesses", &ActorService::WatchProcesses);
+  Route("ReadHistory", &ActorService::ReadHistory);
   Route("GetStatus", &ActorService::GetStatus);
   Route("ListClients", &ActorService::ListClients);
   Route("CutClient", &ActorService::CutClient);

@@ -29,6 +29,8 @@
 #include "daemon/plugins/plugin_loading.h"
 #include "daemon/settings/config.h"
 #include "daemon/streams/backup_stream.h"
+#include "daemon/streams/history_stream.h"
+#include "daemon/streams/history_thread.h"
 #include "daemon/streams/send_stream.h"
 #include "daemon/streams/stream.h"
 #include "daemon/streams/submit_stream.h"
@@ -58,6 +60,7 @@ struct ServiceContext {
   PeerCertificates* certificates = nullptr;  // null: clients need none
   PresentedTokens* tokens = nullptr;         // null: tokens are not configured
   BackupThread* backups = nullptr;           // null: there is no store
+  HistoryThread* histories = nullptr;        // null: there is no store
 };
 
 class ActorService final : public RoutedService {
@@ -139,6 +142,9 @@ class ActorService final : public RoutedService {
   std::shared_ptr<daemon::SubmitStream> SubmitStream(const Caller& caller);
   absl::StatusOr<std::shared_ptr<WatchStream>> WatchProcesses(
       const Caller& caller, const v1::WatchProcessesRequest& request);
+
+  absl::StatusOr<std::shared_ptr<HistoryStream>> ReadHistory(
+      const Caller& caller, const v1::ReadHistoryRequest& request);
 
   friend class RoutedService;
   // The audit line of a call; it is empty for most methods.

@@ -1,9 +1,13 @@
 // The streaming calls, and how they are closed.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "daemon/calls/actor_service.h"
+#include "daemon/operations/find_process.h"
 #include "runtime/process/errors.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::daemon {
 
@@ -54,6 +58,40 @@ absl::StatusOr<std::shared_ptr<BackupStream>> ActorService::Backup(
     audit.Done(status);
     return status;
   }
+  return stream;
+}
+
+absl::StatusOr<std::shared_ptr<HistoryStream>> ActorService::ReadHistory(
+    const Caller& caller, const v1::ReadHistoryRequest& request) {
+  constexpr uint32_t kDefaultPayloadBytes = 1024;
+  constexpr uint32_t kMaxPayloadBytes = 65'536;
+  if (context_.histories == nullptr) {
+    return runtime::Error(
+        absl::StatusCode::kFailedPrecondition, runtime::reason::kDurabilityOff,
+        "only a daemon with a store (store.directory) keeps histories");
+  }
+  const absl::StatusOr<runtime::Pid> pid =
+      FindProcess(runtime_, caller.access(), "pid", request.pid());
+  if (!pid.ok()) return pid.status();
+  if (!runtime::IsHomePid(*pid)) {
+    return runtime::Error(
+        absl::StatusCode::kFailedPrecondition, runtime::reason::kNotDurable,
+        absl::StrCat("process ", runtime::FormatPid(*pid),
+                     " is volatile: only durable processes have a history"));
+  }
+  runtime::HistoryOrder order;
+  order.pid = *pid;
+  order.by = caller.access().sees();
+  order.follow = request.follow();
+  order.retention_ns = context_.histories->retention_ns();
+  order.max_payload_bytes =
+      request.max_payload_bytes() == 0
+          ? kDefaultPayloadBytes
+          : std::min(request.max_payload_bytes(), kMaxPayloadBytes);
+  auto stream = std::make_shared<HistoryStream>(*context_.histories, order,
+                                                streams_, caller.access());
+  absl::Status status = stream->Open();
+  if (!status.ok()) return status;
   return stream;
 }
 

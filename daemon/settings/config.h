@@ -84,6 +84,8 @@ struct StoreSettings {
   // remembered. The same limits apply to message IDs for durable processes.
   absl::Duration request_id_ttl = absl::Hours(24);
   size_t request_id_max = 1'000'000;
+  // How long after the end of a durable process its history can be read.
+  absl::Duration history_retention = absl::Hours(24);
   // 0: no process goes into quarantine for crashes.
   uint32_t max_crashes = 3;
 };

@@ -87,6 +87,11 @@ void AddKeptKeys(std::vector<ConfigKey>& keys) {
               "store remembers; the oldest are dropped first. Each takes about "
               "140 bytes of memory."},
              kCount, ACTORD_MEMBER(store.request_id_max)));
+  keys.push_back(
+      Single({"store.history_retention", "store-history-retention", "DURATION",
+              "How long after the end of a durable process its history can be "
+              "read, as far as the journal still holds it."},
+             kDuration, ACTORD_MEMBER(store.history_retention)));
 }
 
 void AddProcessKeys(std::vector<ConfigKey>& keys) {

@@ -18,6 +18,7 @@
 #include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/submission.h"
+#include "runtime/store/state_store.h"
 #include "runtime/store/state_values.h"
 #include "runtime/system/sip_hash.h"
 
@@ -82,6 +83,13 @@ class DurableStore {
   // The same for the ids whose time is not over, in no order.
   virtual absl::Status ForEachRequest(
       absl::FunctionRef<void(StoredRequest&&)> use) = 0;
+  // Calls `use` with the state store and the position of the first record that
+  // it does not stand for, after everything that is durable now was applied.
+  // `use` only reads. Returns its status; UNAVAILABLE: the store is closed. Any
+  // thread but the store's own; waits for it.
+  virtual absl::Status ReadState(
+      absl::FunctionRef<absl::Status(StateStore& state, uint64_t applied)>
+          use) = 0;
 
   // The same for the dead letters, with their bodies, in the order of their
   // positions.

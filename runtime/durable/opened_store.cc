@@ -48,6 +48,7 @@ absl::StatusOr<T> Decoded(std::string_view bytes) {
 OpenedStore::OpenedStore(Options options)
     : options_(std::move(options)),
       releases_([this](const absl::Status& status) { Fail(status); }),
+      reads_([this] { AskForRead(); }),
       buffers_(pool_) {}
 
 OpenedStore::~OpenedStore() { Close(); }
@@ -133,7 +134,10 @@ absl::Status OpenedStore::Start() {
       const MutexLock lock(mutex_);
       runs_ = true;
     }
-    rounds_thread_ = SystemThread([this] { RunRounds(); });
+    rounds_thread_ = SystemThread([this] {
+      RunRounds();
+      reads_.Stop();
+    });
   }
   return absl::OkStatus();
 }

@@ -21,6 +21,7 @@
 #include "runtime/durable/releases.h"
 #include "runtime/durable/step_marks.h"
 #include "runtime/durable/store_backup.h"
+#include "runtime/durable/state_reads.h"
 #include "runtime/journal/journal.h"
 #include "runtime/memory/buffer_pool.h"
 #include "runtime/store/journal_applier.h"
@@ -88,6 +89,7 @@ class OpenedStore final : public DurableStore {
       absl::FunctionRef<void(StoredRequest&&)> use) override;
   absl::Status ForEachLetter(
       absl::FunctionRef<void(uint64_t position, Letter&&)> use) override;
+  absl::Status ReadState(StateReads::Use use) override;
   [[nodiscard]] RequestIdBounds request_id_bounds() const override;
   [[nodiscard]] SipKey fingerprint_key() const override;
 
@@ -129,6 +131,8 @@ class OpenedStore final : public DurableStore {
   absl::Status ReadRest(std::vector<StoredProcess>& processes);
   absl::Status ReadExits(StoredProcess& process);
   absl::Status ReadHistory(StoredProcess& process);
+  // A read waits for the thread of the rounds.
+  void AskForRead();
   void RunRounds();
   // Ends the round if it is due.
   absl::Status MayEndRound();
@@ -152,6 +156,7 @@ class OpenedStore final : public DurableStore {
   std::unique_ptr<JournalSource> source_;
   std::unique_ptr<JournalApplier> applier_;
   std::unique_ptr<StoreRounds> rounds_;
+  StateReads reads_;
   // The store's clock and the monotonic clock, when the store was opened.
   uint64_t opened_at_ns_ = 0;
   uint64_t opened_monotonic_ns_ = 0;
@@ -171,6 +176,7 @@ class OpenedStore final : public DurableStore {
   // The thread of the rounds runs.
   bool runs_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool is_read_ ABSL_GUARDED_BY(mutex_) = false;  // a read waits
   bool failed_ ABSL_GUARDED_BY(mutex_) = false;
   SystemThread rounds_thread_;
 };

@@ -75,11 +75,13 @@ void OpenedStore::RunRounds() {
   for (;;) {
     {
       const MutexLock lock(mutex_);
-      if (!stopping_) wake_.wait_for(mutex_, kCatchUpPause);
+      if (!stopping_ && !is_read_) wake_.wait_for(mutex_, kCatchUpPause);
       if (stopping_) return;
+      is_read_ = false;
     }
     absl::Status status = LookForRoom();
     if (status.ok()) status = rounds_->CatchUp();
+    if (status.ok()) reads_.Serve(*state_, applier_->applied());
     // Only with work: a store that rests writes nothing. An append must not
     // wait here for the room that the rounds make.
     if (status.ok() && clock.MonotonicNs() - time_ns >= kTimePause &&

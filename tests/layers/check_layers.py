@@ -141,7 +141,7 @@ LAYERS = {
         "tasks",
         "yields",
         "actors",
-        "step", "records", "store", "store_tools", "durable",
+        "step", "records", "store", "store_tools", "durable", "history",
         "effects",
         "turn", "durable_turn", "workers",
     ],

@@ -221,8 +221,9 @@ TEST_F(ClientQuotasTest, ThreadsNeverHaveMoreStreamsThanTheQuota) {
 
 TEST(QuotaWeights, ListsCountAsTenRequests) {
   for (const MethodRule& rule : MethodRules()) {
-    const bool is_list =
-        rule.method.starts_with("List") || rule.method == "WatchProcesses";
+    const bool is_list = rule.method.starts_with("List") ||
+                         rule.method == "WatchProcesses" ||
+                         rule.method == "ReadHistory";
     EXPECT_EQ(rule.requests, is_list ? 10u : 1u) << rule.method;
   }
 }

@@ -90,6 +90,7 @@ const std::map<std::string, Sample>& Samples() {
       {"store.max_crashes", {{"5"}, "5"}},
       {"store.request_id_ttl", {{"12h"}, "\"12h\""}},
       {"store.request_id_max", {{"20"}, "20"}},
+      {"store.history_retention", {{"48h"}, "\"48h\""}},
       {"scheduler.workers", {{"3"}, "3"}},
       {"scheduler.max_blocked_threads", {{"0"}, "0"}},
       {"scheduler.blocking_threads", {{"5"}, "5"}},

@@ -57,6 +57,7 @@ class DurableWorld {
     journal.seed = 1;
     store_options.applier = applier;
     store_options.disk_reserve_bytes = disk_reserve;
+    store_options.round_bytes = round_bytes;
     store_options.failed = [this](const absl::Status& status) {
       failed = status;
     };
@@ -290,6 +291,7 @@ class DurableWorld {
   bool no_account_type = false;
   uint64_t disk_reserve = 1;
   ApplierOptions applier;
+  uint64_t round_bytes = 256 << 20;
   std::vector<const actord_process_type*> more_types;
   HookedClock store_clock{clock};
   std::unique_ptr<OpenedStore> store;
