@@ -99,7 +99,7 @@ absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::OpenToRead(
       rocksdb::DB::OpenForReadOnly(options, directory, &db);
   if (!status.ok()) return StatusOf(status, "open");
   return std::unique_ptr<RocksStateStore>(
-      new RocksStateStore(std::unique_ptr<rocksdb::DB>(db)));
+      new RocksStateStore(std::unique_ptr<rocksdb::DB>(db), nullptr));
 }
 
 absl::Status RocksStateStore::Copy(const std::string& directory) {

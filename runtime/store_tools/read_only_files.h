@@ -26,6 +26,9 @@ class ReadOnlyFiles final : public FileSystem {
       const std::string& directory) override {
     return below_.List(directory);
   }
+  absl::StatusOr<DiskSpace> Space(const std::string& path) override {
+    return below_.Space(path);
+  }
   absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDirectory(
       const std::string& path) override {
     return below_.LockDirectory(path);
