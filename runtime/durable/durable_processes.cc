@@ -49,7 +49,10 @@ absl::StatusOr<uint64_t> DurableProcesses::AppendAll(
   // knows that when the record wakes it, so it does not fall asleep again.
   if (IsFromOutside(records[0].kind)) journal.Want(journal.Tail());
   Journal::Reservation reservation;
-  const absl::Status status = journal.Reserve(records, reservation);
+  const absl::Status status =
+      takes_no_more_.load(std::memory_order_relaxed)
+          ? absl::UnavailableError("a record before was refused")
+          : journal.Reserve(records, reservation);
   if (status.ok()) {
     const uint64_t lsn = reservation.lsn();
     journal.Publish(std::move(reservation), records);
@@ -59,6 +62,7 @@ absl::StatusOr<uint64_t> DurableProcesses::AppendAll(
     return Error(absl::StatusCode::kResourceExhausted, reason::kStepTooLarge,
                  std::string(status.message()));
   }
+  takes_no_more_.store(true, std::memory_order_relaxed);
   return Retryable(absl::StatusCode::kUnavailable, reason::kStopped,
                    "the store is closed, because the daemon ends",
                    absl::Seconds(1));

@@ -205,6 +205,9 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   const uint64_t start_;  // counts the openings of the store
   Homes homes_;
   std::atomic<uint32_t> next_home_{0};
+  // A record was refused, because the daemon ends. A later one, which may rest
+  // on it, is refused too: it could find room, if it is small.
+  std::atomic<bool> takes_no_more_{false};
   std::atomic<uint64_t> live_{0};
   absl::flat_hash_set<YieldToken> spawning_;
   // By the slot of the process.

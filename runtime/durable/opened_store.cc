@@ -22,7 +22,8 @@ constexpr uint64_t kMaxBufferBytes = 64 << 20;
 // Processes whose images and mailboxes are read with one scan each.
 constexpr size_t kReadTogether = 1024;
 
-std::string ParentOf(const std::string& path) {
+std::string ParentOf(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
@@ -66,9 +67,11 @@ absl::Status OpenedStore::Start() {
   JournalOptions journal_options = options_.journal;
   reserve_bytes_ = options_.disk_reserve_bytes;
   if (reserve_bytes_ == 0) {
-    // Of the parent: the directory may not exist yet.
-    const auto space =
-        journal_options.files->Space(ParentOf(journal_options.directory));
+    // The directory may be a mount point, or may not exist yet.
+    auto space = journal_options.files->Space(journal_options.directory);
+    if (absl::IsNotFound(space.status())) {
+      space = journal_options.files->Space(ParentOf(journal_options.directory));
+    }
     if (!space.ok()) return space.status();
     reserve_bytes_ = std::min(space->total / 20, kMaxReserveBytes);
   }

@@ -59,7 +59,9 @@ absl::Status OpenedStore::MayEndRound() {
       journal_->HasNoRoom() && applier_->trim() < applier_->applied();
   if (bytes < options_.round_bytes && !frees_segments &&
       (bytes == 0 || now_ns - round_ns_ < options_.round_ns)) {
-    return absl::OkStatus();
+    // A backup may have held back the trim of the last round.
+    return journal_->HasNoRoom() ? journal_->Trim(applier_->trim())
+                                 : absl::OkStatus();
   }
   absl::Status status = rounds_->EndRound();
   round_lsn_ = applier_->applied();

@@ -192,6 +192,9 @@ absl::Status Journal::AwaitDurable(uint64_t lsn) {
   const MutexLock lock(mutex_);
   while (DurableLsn() < lsn) {
     if (HasFailed()) return absl::UnavailableError("the journal has failed");
+    if (commits_are_over_) {
+      return absl::UnavailableError("the journal is closed");
+    }
     changed_.wait(mutex_);
   }
   return absl::OkStatus();
@@ -260,6 +263,8 @@ void Journal::Close() {
     commits_.join();
     {
       const MutexLock lock(mutex_);
+      commits_are_over_ = true;
+      changed_.notify_all();
       maker_ends_ = true;
       maker_wakes_.notify_all();
     }

@@ -120,7 +120,9 @@ class Journal {
   // True: half of the ring is not durable. Code that may refuse should append
   // nothing, because Reserve is going to wait.
   [[nodiscard]] bool IsFilling() const {
-    return Tail() - DurableLsn() > options_.ring_bytes / 2;
+    // In this order: the tail is not below what was durable before.
+    const uint64_t durable = DurableLsn();
+    return Tail() - durable > options_.ring_bytes / 2;
   }
 
   // ---- Reading and trimming ----------------------------------------------
@@ -246,6 +248,8 @@ class Journal {
   // Whether the maker should look for work, and whether it is to end.
   bool maker_asked_ ABSL_GUARDED_BY(mutex_) = false;
   bool maker_ends_ ABSL_GUARDED_BY(mutex_) = false;
+  // Nothing that is not durable by now will be.
+  bool commits_are_over_ ABSL_GUARDED_BY(mutex_) = false;
 
   // Of the thread that opens the journal, then of the one that trims it.
   Meta meta_;

@@ -84,7 +84,6 @@ absl::Status JournalApplier::CarryOut(Resident& process,
     case records::Command::kSend:
     case records::Command::kCancel:
     case records::Command::kTerminate:
-      // A look for a receiver may move the process.
       return CarryOutForOthers(Pid(process.pid), process.owner(), record);
   }
   return absl::OkStatus();

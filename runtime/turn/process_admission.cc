@@ -293,9 +293,11 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
   }
   absl::StatusOr<uint64_t> position;
   // From now on the process can be found.
+  bool was_refused = false;
   const auto commit = [&] {
     position = durable_->Append(record);
-    if (!position.ok()) return false;
+    was_refused = !position.ok();
+    if (was_refused) return false;
     DurableState& state = durable_->Begin(process);
     if (spawn.yield != 0) state.spawn = {parent, spawn.yield};
     processes_.Enter(process, *pid);
@@ -307,6 +309,8 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
   } else {
     Pid holder;
     status = names_.RegisterNew(request.name, owner, *pid, holder, commit);
+    // The names say that the record was refused, and not why.
+    if (was_refused) status = position.status();
   }
   if (status.ok()) {
     if (spawn.begins) spawn.begins(*pid);
