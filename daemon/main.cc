@@ -136,6 +136,9 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
   auto config = LoadConfig(command_line->config_file, command_line->values,
                            SystemEnvironment());
   if (!config.ok()) return Complain(kExitBadConfiguration, config.status());
+  // The parts of a path are joined by one slash.
+  std::string& store = config->store.directory;
+  while (store.size() > 1 && store.back() == '/') store.pop_back();
   if (!command_line->restore.empty() && config->store.directory.empty()) {
     return Complain(kExitUsage,
                     absl::InvalidArgumentError(

@@ -2,8 +2,10 @@
 
 #include <pthread.h>
 
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
@@ -23,14 +25,20 @@ absl::Status BackupThread::Begin(
   }
   // The last one has ended, or is about to.
   if (thread_.joinable()) thread_.join();
+  try {
+    thread_ = runtime::SystemThread([this, run = std::move(run)]() mutable {
+      pthread_setname_np(pthread_self(), "backup");
+      run(store_);
+      run = nullptr;
+      const absl::MutexLock ended(&mutex_);
+      is_running_ = false;
+    });
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no thread for a backup: ", error.what()));
+  }
+  // The thread cannot have ended: it needs the lock.
   is_running_ = true;
-  thread_ = runtime::SystemThread([this, run = std::move(run)]() mutable {
-    pthread_setname_np(pthread_self(), "backup");
-    run(store_);
-    run = nullptr;
-    const absl::MutexLock ended(&mutex_);
-    is_running_ = false;
-  });
   return absl::OkStatus();
 }
 

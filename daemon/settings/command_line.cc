@@ -80,6 +80,11 @@ absl::StatusOr<CommandLine> ParseCommandLine(
   } catch (const CLI::ParseError& error) {
     return absl::InvalidArgumentError(error.what());
   }
+  // An empty variable of a script must not begin an empty store.
+  if (app.count("--restore") != 0 && result.restore.empty()) {
+    return absl::InvalidArgumentError(
+        "--restore: name the directory of a backup; the text is empty");
+  }
   result.action = ActionOf(flags);
   for (const ConfigKey& key : ConfigKeys()) {
     std::vector<std::string>& given = texts[&key];

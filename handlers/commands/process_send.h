@@ -1,11 +1,11 @@
 // process.send: sends a message and reports its delivery.
 //
-//   {"to": PID text, "topic": text, "payload": any}
+//   {"to": PID text or "@NAME", "topic": text, "payload": any}
 //
 // "to" is required. A text as "payload" is sent as it is, any other value as
 // JSON. Completes with {"delivered":true} when the message is in the mailbox;
 // otherwise with INVALID_ARGUMENT (not a PID, too large), NOT_FOUND (no such
-// process), FAILED_PRECONDITION (the process has ended) or RESOURCE_EXHAUSTED
+// process, or nobody holds the name), FAILED_PRECONDITION (the process has ended) or RESOURCE_EXHAUSTED
 // (its mailbox is full).
 //
 // Thread-safety: stateless.

@@ -111,7 +111,8 @@ Result<uint64_t> ReadPart(const FieldRule& rule, std::string_view part) {
     first = ReadValue(rule, what.substr(0, dash));
     last = dash == what.npos ? first : ReadValue(rule, what.substr(dash + 1));
     // A week may end with the Sunday: fri-sun.
-    if (&rule == &kFields.back() && dash != what.npos && last == 0) {
+    if (&rule == &kFields.back() && dash != what.npos && last == 0 &&
+        first > 0) {
       last = kSunday;
     }
     if (first < 0 || last < 0) return Wrong(rule, part, ValuesOf(rule));

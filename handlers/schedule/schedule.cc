@@ -4,6 +4,7 @@
 #include <actord/excerpt.h>
 #include <actord/text.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -152,7 +153,10 @@ bool Schedule::TakeMessage(const Event& event, const Moment& now,
 }
 
 void Schedule::RunWhatIsDue(const Moment& now, StepOutput& out) {
-  const size_t room = kMaxUnderWay - under_way_.size();
+  // What a step does is one record of the journal, which has a limit.
+  const size_t fit = std::max<size_t>(
+      1, kMaxStepBytes / std::max<size_t>(1, spec_.payload.size()));
+  const size_t room = std::min(kMaxUnderWay - under_way_.size(), fit);
   for (const int64_t due_ns : plan_->Take(now, room)) {
     under_way_.emplace(out.Yield(spec_.command, spec_.payload, kRunOptions),
                        due_ns);

@@ -48,6 +48,8 @@ class Schedule : public Process {
   // from Init, or whose message is not in the mailbox. At the limit, due times
   // wait.
   static constexpr size_t kMaxUnderWay = 64;
+  // Bytes of payloads that a step yields, if it yields more than one run.
+  static constexpr size_t kMaxStepBytes = size_t{64} * 1024;
   // Maximum size of the text of an error.
   static constexpr size_t kMaxErrorBytes = 1024;
 

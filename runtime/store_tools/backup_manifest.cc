@@ -39,7 +39,8 @@ bool ReadFile(absl::string_view line, BackupManifest::File& file) {
   const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
   if (words.size() != 5 || words[0] != "file" || !IsHash(words[1]) ||
       !absl::SimpleAtoi(words[2], &file.bytes) ||
-      !absl::SimpleAtoi(words[3], &file.size) || file.bytes > file.size) {
+      !absl::SimpleAtoi(words[3], &file.size) || file.bytes > file.size ||
+      file.size - file.bytes > kMostZeros) {
     return false;
   }
   file.sha256 = std::string(words[1]);

@@ -26,6 +26,9 @@ namespace actord::runtime {
 // The name of the manifest in the directory of a backup.
 inline constexpr std::string_view kManifestName = "BACKUP";
 
+// Zeros behind the bytes of a file: at most a segment of the journal.
+inline constexpr uint64_t kMostZeros = uint64_t{256} << 20;
+
 struct BackupManifest {
   struct File {
     std::string name;    // below the directory of the backup

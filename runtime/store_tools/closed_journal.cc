@@ -24,7 +24,8 @@ absl::StatusOr<std::unique_ptr<ClosedJournal>> ClosedJournal::Open(
   if (absl::IsNotFound(meta.status())) {
     const absl::StatusOr<std::vector<std::string>> names =
         files.List(absl::StrCat(directory, "/journal"));
-    if (absl::IsNotFound(names.status())) {
+    // An interrupted backup has the folder, and nothing in it.
+    if (absl::IsNotFound(names.status()) || (names.ok() && names->empty())) {
       return absl::NotFoundError(
           absl::StrCat(directory, " is no store of actord: it has no META-0"));
     }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/calls/error.h"
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
 #include "client/commands/schedules/add_schedule.h"
@@ -20,6 +21,13 @@ namespace {
 
 // Unit: characters.
 constexpr size_t kErrorWidth = 48;
+
+// Whether a call has failed because its process has ended meanwhile.
+bool HasEnded(const absl::Status& status) {
+  const std::string reason = DetailsOf(status).reason;
+  return absl::IsNotFound(status) || reason == "PROCESS_ENDED" ||
+         reason == "CALLEE_ENDED";
+}
 
 ExitStatus RunNamed(Invocation& invocation, const std::string& name,
                     const std::string& topic) {
@@ -100,7 +108,7 @@ ExitStatus RunList(Invocation& invocation) {
     const std::string& pid = process.pid();
     absl::StatusOr<Json> state = AskSchedule(invocation, pid, "show");
     // It has ended since it was listed.
-    if (absl::IsNotFound(state.status())) continue;
+    if (!state.ok() && HasEnded(state.status())) continue;
     if (!state.ok()) {
       const ExitStatus failed = invocation.Fail(
           state.status(), "schedule " + name + " (" + pid + ")");

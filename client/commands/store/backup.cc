@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "actord/v1/backup.pb.h"
 #include "client/commands/commands.h"
+#include "client/commands/store/store_path.h"
 #include "client/output/output.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
@@ -27,7 +28,7 @@ using runtime::FileSystem;
 class BackupWriter {
  public:
   explicit BackupWriter(std::string directory)
-      : directory_(std::move(directory)) {}
+      : directory_(WithoutEndSlash(std::move(directory))) {}
 
   // The directory must not exist, or be empty.
   absl::Status Check() {
@@ -48,7 +49,7 @@ class BackupWriter {
       absl::Status status = MakeDirectories();
       if (!status.ok()) return status;
     }
-    if (piece.name() != name_) {
+    if (file_ == nullptr || piece.name() != name_) {
       absl::Status status = EndFile();
       if (status.ok()) status = BeginFile(piece);
       if (!status.ok()) return status;
@@ -123,6 +124,9 @@ class BackupWriter {
   absl::Status EndFile() {
     if (file_ == nullptr) return absl::OkStatus();
     if (is_manifest_ && written_ != size_) return Broken("a part of it alone");
+    if (size_ - written_ > runtime::kMostZeros) {
+      return Broken("a size that no file of a store has");
+    }
     is_over_ = is_manifest_;
     // Zeros follow, which take no room here.
     std::error_code error;

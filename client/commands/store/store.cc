@@ -5,6 +5,7 @@
 
 #include "client/commands/commands.h"
 #include "client/commands/store/report_output.h"
+#include "client/commands/store/store_path.h"
 #include "client/output/output.h"
 #include "nlohmann/json.hpp"
 #include "runtime/store_tools/examine_store.h"
@@ -15,11 +16,6 @@ namespace {
 using runtime::StoreReport;
 
 // "store" for "store/": the parts of a path are joined by one slash.
-std::string WithoutEndSlash(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
 ExitStatus RunVerify(Invocation& invocation, const std::string& directory) {
   const auto report =
       runtime::ExamineStore({.directory = WithoutEndSlash(directory)});
