@@ -15,7 +15,6 @@ namespace {
 
 using runtime::StoreReport;
 
-// "store" for "store/": the parts of a path are joined by one slash.
 ExitStatus RunVerify(Invocation& invocation, const std::string& directory) {
   const auto report =
       runtime::ExamineStore({.directory = WithoutEndSlash(directory)});
