@@ -93,7 +93,9 @@ absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::Open(
 absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::OpenToRead(
     const std::string& directory) {
   rocksdb::DB* db = nullptr;
-  rocksdb::Options options = OptionsOf({.directory = directory});
+  Options of_store;
+  of_store.directory = directory;
+  rocksdb::Options options = OptionsOf(of_store);
   options.create_if_missing = false;
   const rocksdb::Status status =
       rocksdb::DB::OpenForReadOnly(options, directory, &db);
