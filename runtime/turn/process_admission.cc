@@ -291,13 +291,11 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
     record.messages.push_back(
         {.topic = message.topic, .payload = message.payload});
   }
-  absl::StatusOr<uint64_t> position;
+  absl::StatusOr<uint64_t> position = 0;
   // From now on the process can be found.
-  bool was_refused = false;
   const auto commit = [&] {
     position = durable_->Append(record);
-    was_refused = !position.ok();
-    if (was_refused) return false;
+    if (!position.ok()) return false;
     DurableState& state = durable_->Begin(process);
     if (spawn.yield != 0) state.spawn = {parent, spawn.yield};
     processes_.Enter(process, *pid);
@@ -305,13 +303,12 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
   };
   if (request.name.empty()) {
     commit();
-    status = position.status();
   } else {
     Pid holder;
     status = names_.RegisterNew(request.name, owner, *pid, holder, commit);
-    // The names say that the record was refused, and not why.
-    if (was_refused) status = position.status();
   }
+  // The names say that the record was refused, and not why.
+  if (!position.ok()) status = position.status();
   if (status.ok()) {
     if (spawn.begins) spawn.begins(*pid);
     return position;
