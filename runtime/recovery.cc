@@ -133,14 +133,10 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
+// Whether the process can go on with the type that is loaded; null: none is.
+absl::Status CheckType(const StoredProcess& stored, const ProcessType* type,
+                       uint32_t method) {
   const ProcessEntry& entry = stored.entry;
-  const records::RuntimeImage& image = entry.runtime;
-  const ProcessType* const type = catalog.FindProcessType(entry.process_type);
-  const uint32_t method = type == nullptr ? ProcessType::kNoSuchMethod
-                                          : type->FindMethod(entry.method);
   if (method == ProcessType::kNoSuchMethod) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the store has process ", FormatPid(stored.pid), " of type ",
@@ -162,6 +158,19 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
                      ", and the type that is loaded is durable in another "
                      "way: load the plugin that had this type before"));
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
+  const ProcessEntry& entry = stored.entry;
+  const records::RuntimeImage& image = entry.runtime;
+  const ProcessType* const type = catalog.FindProcessType(entry.process_type);
+  const uint32_t method = type == nullptr ? ProcessType::kNoSuchMethod
+                                          : type->FindMethod(entry.method);
+  absl::Status status = CheckType(stored, type, method);
+  if (!status.ok()) return status;
   if (!durable->homes().Keep(stored.pid)) {
     return Damaged(stored.pid, "has a PID of no earlier start");
   }
@@ -181,7 +190,7 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
   processes.Enter(process, stored.pid);
   DurableState& kept = durable->Begin(process);
   if (image.owner != Owner::kNobody) scheduler.BeginOwners();
-  absl::Status status = FillProcess(process, stored, kept, lane);
+  status = FillProcess(process, stored, kept, lane);
   if (!status.ok()) return status;
   FillMailbox(process, stored, processes.mailbox_bytes_of(), lane);
   MarkPoison(stored.pid, *type, kept);
