@@ -55,6 +55,9 @@ class GatedDisk final : public runtime::FileSystem {
   absl::Status SyncDirectory(const std::string& path) override {
     return disk_.SyncDirectory(path);
   }
+  absl::StatusOr<runtime::DiskSpace> Space(const std::string& path) override {
+    return disk_.Space(path);
+  }
   absl::StatusOr<std::unique_ptr<runtime::DirectoryLock>> LockDirectory(
       const std::string& path) override {
     return disk_.LockDirectory(path);
