@@ -63,6 +63,28 @@ absl::StatusOr<std::unique_ptr<OpenedStore>> OpenedStore::Open(
   return store;
 }
 
+absl::Status OpenedStore::OpenState() {
+  absl::StatusOr<std::unique_ptr<StateStore>> state;
+  if (options_.open_state) {
+    state = options_.open_state();
+  } else {
+    // Of a backup that a crash has interrupted.
+    const std::string& directory = options_.journal.directory;
+    absl::Status removed = StoreBackup::RemoveLeftovers(directory);
+    if (!removed.ok()) return removed;
+    // What it writes at once fits into its share of the reserve. After an error
+    // for want of room, RocksDB waits until as much is free.
+    state =
+        RocksStateStore::Open({.directory = directory + "/state",
+                               .write_buffer_bytes = std::clamp(
+                                   reserve_bytes_ / (2 * kReserveShareOfState),
+                                   kMinBufferBytes, kMaxBufferBytes),
+                               .await_room = [this] { return AwaitRoom(); }});
+  }
+  if (state.ok()) state_ = *std::move(state);
+  return state.status();
+}
+
 absl::Status OpenedStore::Start() {
   JournalOptions journal_options = options_.journal;
   reserve_bytes_ = options_.disk_reserve_bytes;
@@ -88,26 +110,7 @@ absl::Status OpenedStore::Start() {
     if (!marks.ok()) return marks.status();
     marks_ = *std::move(marks);
   }
-  if (options_.open_state) {
-    auto state = options_.open_state();
-    if (!state.ok()) return state.status();
-    state_ = *std::move(state);
-  } else {
-    const std::string& directory = options_.journal.directory;
-    // Of a backup that a crash has interrupted.
-    absl::Status removed = StoreBackup::RemoveLeftovers(directory);
-    if (!removed.ok()) return removed;
-    auto state = RocksStateStore::Open(
-        {.directory = directory + "/state",
-         // What it writes at once fits into its share of the reserve. After an
-         // error for want of room, RocksDB waits until as much is free.
-         .write_buffer_bytes =
-             std::clamp(reserve_bytes_ / (2 * kReserveShareOfState),
-                        kMinBufferBytes, kMaxBufferBytes),
-         .await_room = [this] { return AwaitRoom(); }});
-    if (!state.ok()) return state.status();
-    state_ = *std::move(state);
-  }
+  if (absl::Status opened = OpenState(); !opened.ok()) return opened;
   source_ = std::make_unique<JournalSource>(*journal_);
   auto applier = JournalApplier::Open(*state_, *source_, options_.applier);
   if (!applier.ok()) return applier.status();

@@ -118,6 +118,7 @@ class OpenedStore final : public DurableStore {
  private:
   explicit OpenedStore(Options options);
 
+  absl::Status OpenState();
   absl::Status Start();
   absl::StatusOr<StoredBody> BodyOf(const Mail& mail, uint64_t position);
   // Scans the entries of this kind that belong to these processes, which have

@@ -64,6 +64,21 @@ const ReserveChildAnswer* FindChild(const DecodedRecord& turn,
   return nullptr;
 }
 
+HistoryKind KindOf(TieEffect::Kind kind) {
+  constexpr HistoryKind kKinds[] = {HistoryKind::kMonitor,
+                                    HistoryKind::kDemonitor, HistoryKind::kLink,
+                                    HistoryKind::kUnlink};
+  return kKinds[static_cast<size_t>(kind)];
+}
+
+// Of a yield or call of the step, in the store's clock; 0: none.
+uint64_t DeadlineOf(const records::Step& record, uint64_t tag) {
+  for (const records::Deadline& deadline : record.deadlines) {
+    if (deadline.tag == tag) return deadline.at_ns;
+  }
+  return 0;
+}
+
 }  // namespace
 
 absl::Status ProcessTrace::Take(const records::Step& record, Items& items) {
@@ -198,11 +213,8 @@ void ProcessTrace::TakeEffect(const records::Step& record,
     SetPayload(item, FromAbi(content->payload()));
   };
   const auto set_deadline = [&] {
-    for (const records::Deadline& deadline : record.deadlines) {
-      if (deadline.tag == item.tag) {
-        item.deadline_unix_ns = UnixNs(deadline.at_ns);
-      }
-    }
+    const uint64_t at_ns = DeadlineOf(record, item.tag);
+    if (at_ns != 0) item.deadline_unix_ns = UnixNs(at_ns);
   };
   const Effect& effect = turn.record.effects[index];
   if (const auto* const send = std::get_if<SendEffect>(&effect)) {
@@ -251,10 +263,7 @@ void ProcessTrace::TakeEffect(const records::Step& record,
     set_content(reply->content);
     if (item.code != ACTORD_OK) item.message = item.payload.bytes;
   } else if (const auto* const tie = std::get_if<TieEffect>(&effect)) {
-    constexpr HistoryKind kKinds[] = {HistoryKind::kMonitor,
-                                      HistoryKind::kDemonitor,
-                                      HistoryKind::kLink, HistoryKind::kUnlink};
-    item.kind = kKinds[static_cast<size_t>(tie->kind)];
+    item.kind = KindOf(tie->kind);
     item.peer = tie->other;
     item.tag = tie->tag;
   } else {
