@@ -292,8 +292,7 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
         {.topic = message.topic, .payload = message.payload});
   }
   absl::StatusOr<uint64_t> position = 0;
-  // From now on the process can be found.
-  const auto commit = [&] {
+  const auto commit = [&] {  // behind it the process can be found
     position = durable_->Append(record);
     if (!position.ok()) return false;
     DurableState& state = durable_->Begin(process);
