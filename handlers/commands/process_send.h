@@ -5,8 +5,8 @@
 // "to" is required. A text as "payload" is sent as it is, any other value as
 // JSON. Completes with {"delivered":true} when the message is in the mailbox;
 // otherwise with INVALID_ARGUMENT (not a PID, too large), NOT_FOUND (no such
-// process, or nobody holds the name), FAILED_PRECONDITION (the process has ended) or RESOURCE_EXHAUSTED
-// (its mailbox is full).
+// process, or nobody holds the name), FAILED_PRECONDITION (the process has
+// ended) or RESOURCE_EXHAUSTED (its mailbox is full).
 //
 // Thread-safety: stateless.
 #pragma once
