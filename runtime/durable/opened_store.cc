@@ -72,8 +72,7 @@ absl::Status OpenedStore::OpenState() {
     const std::string& directory = options_.journal.directory;
     absl::Status removed = StoreBackup::RemoveLeftovers(directory);
     if (!removed.ok()) return removed;
-    // What it writes at once fits into its share of the reserve. After an error
-    // for want of room, RocksDB waits until as much is free.
+    // Without room RocksDB waits until as much as it writes at once is free.
     state =
         RocksStateStore::Open({.directory = directory + "/state",
                                .write_buffer_bytes = std::clamp(
@@ -81,8 +80,9 @@ absl::Status OpenedStore::OpenState() {
                                    kMinBufferBytes, kMaxBufferBytes),
                                .await_room = [this] { return AwaitRoom(); }});
   }
-  if (state.ok()) state_ = *std::move(state);
-  return state.status();
+  if (!state.ok()) return state.status();
+  state_ = *std::move(state);
+  return absl::OkStatus();
 }
 
 absl::Status OpenedStore::Start() {
