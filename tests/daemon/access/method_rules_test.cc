@@ -86,9 +86,11 @@ TEST(MethodRules, RequestsOfAuditedMethodsHoldNoPayload) {
     ++audited;
     EXPECT_FALSE(HoldsPayload(*method.input_type())) << method.name();
     EXPECT_FALSE(method.client_streaming()) << method.name();
-    EXPECT_FALSE(method.server_streaming()) << method.name();
+    // Its stream writes the line when it ends.
+    EXPECT_EQ(method.server_streaming(), method.name() == "Backup")
+        << method.name();
   }
-  EXPECT_EQ(audited, 7);
+  EXPECT_EQ(audited, 8);
 }
 
 TEST(MethodRules, TheDocsHaveTheSameTable) {

@@ -291,7 +291,7 @@ TEST_F(ServiceTest, GetStatusDescribesTheDaemon) {
   EXPECT_EQ(status.workers(), 2u);
   ASSERT_EQ(status.worker_status_size(), 2);
   EXPECT_EQ(status.worker_status(1).index(), 1u);
-  ASSERT_EQ(status.process_types_size(), 4);
+  ASSERT_EQ(status.process_types_size(), 5);
   EXPECT_EQ(status.process_types(1).name(), "echo");
   EXPECT_EQ(status.process_types(1).methods(0), "run");
   EXPECT_EQ(status.plugins_size(), 4) << "with the built-in one";
