@@ -3,7 +3,7 @@
 import dataclasses
 
 import grpc
-from actord.v1 import (client_pb2, dead_letter_pb2, name_pb2, outcome_pb2,
+from actord.v1 import (client_pb2, dead_letter_pb2, history_pb2, name_pb2, outcome_pb2,
                        payload_pb2, process_pb2, watch_pb2, work_pb2, yield_pb2)
 from harness.bulk import SendStream, SubmitStream, send_item, submit_item
 from harness.connection import CALL_SECONDS, refusal_of
@@ -134,6 +134,11 @@ class Asks:
             process_pb2.ListProcessesRequest(process_type="order"),
             process_pb2.ListProcessesRequest(
                 page_token=thing.pages["ListProcesses"]))
+
+    def ReadHistory(self, thing):
+        call = self.stub.ReadHistory(
+            history_pb2.ReadHistoryRequest(pid=thing.pid), timeout=CALL_SECONDS)
+        return [answer_of(lambda: next(call))]
 
     def WatchProcesses(self, thing):
         answers = []
