@@ -47,8 +47,9 @@ class HistoryStream final : public WriteStream, public HistoryWork {
 
   HistoryThread& thread_;
   runtime::HistoryReader reader_;  // the thread's
-  // Entries that the thread has read, and those that are being written.
+  // Entries that the thread has read.
   std::vector<runtime::HistoryItem> read_ ABSL_GUARDED_BY(mutex_);
+  // Entries that gRPC writes now.
   std::vector<runtime::HistoryItem> outgoing_;
 };
 

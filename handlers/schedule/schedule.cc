@@ -251,7 +251,7 @@ Status Schedule::Restore(std::string_view /*method*/, const RestoreFrom& from,
                                              .missed = image.at("missed")});
     sleep_ = image.at("sleep");
     sleeps_until_ns_ = image.at("sleeps_until_ns");
-    // The yields stay after a restart; after an upgrade those that are adopted.
+    // A restart keeps all yields. An upgrade keeps the adopted ones.
     if (sleep_ != 0 && !context.AdoptYield(sleep_)) sleep_ = 0;
     for (const Json& run : image.at("under_way")) {
       if (context.AdoptYield(run.at(0))) {

@@ -17,12 +17,12 @@
 
 namespace actord::handlers {
 
-// What becomes of due times that the schedule has missed: those that are over
-// by more than `grace`, and those that another due time has followed.
+// How a schedule treats the due times that it has missed. A due time is missed
+// if it is over by more than `grace`, or if another due time has followed it.
 enum class CatchUp {
-  kSkip,  // nothing
-  kOnce,  // one run for all of them
-  kAll,   // a run for each of the last 1,000
+  kSkip,  // runs nothing for them
+  kOnce,  // runs once for all of them
+  kAll,   // runs once for each of the last 1,000
 };
 
 struct ScheduleSpec {
@@ -56,7 +56,8 @@ struct ScheduleSpec {
 //
 // or "every_ms": 1000 to 31622400000 (366 days) instead of "cron", and "send":
 // {"to": PID or "@NAME", "topic": text, "payload": any} instead of "submit".
-// Shown is what holds for what is left out; an input and a name are left out.
+// The example shows the defaults of all optional fields but "input" and "name",
+// which have none.
 Result<ScheduleSpec> ParseScheduleSpec(std::string_view json,
                                        size_t max_payload_bytes = SIZE_MAX);
 

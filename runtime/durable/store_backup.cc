@@ -36,7 +36,7 @@ absl::Status StoreBackup::RemoveLeftovers(const std::string& directory) {
 }
 
 StoreBackup::~StoreBackup() {
-  // The next backup, and the next start, remove what is left here.
+  // The next backup or the next start removes files that stay here.
   RemoveLeftovers(parts_.directory).IgnoreError();
 }
 

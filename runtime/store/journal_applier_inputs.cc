@@ -175,7 +175,7 @@ absl::Status JournalApplier::DropOne(uint64_t position,
 absl::Status JournalApplier::ForgetLetter(uint64_t position) {
   std::string key = KeyOf(KeyKind::kLetter, position);
   const absl::StatusOr<std::optional<Letter>> letter = batch_.Read<Letter>(key);
-  // What is not there is forgotten already, so nothing is lost.
+  // A letter that is not there was forgotten before.
   if (!letter.ok() || !letter->has_value()) return letter.status();
   if (!(*letter)->mail.body.has_value()) ForgetBody(position);
   batch_.Erase(std::move(key));

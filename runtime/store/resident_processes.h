@@ -75,7 +75,8 @@ class ResidentProcesses {
 
  private:
   static void WriteMail(Resident& resident, std::vector<StateWrite>& writes);
-  // Above kMaxKept only those that the last batch has used are kept.
+  // Drops the processes that the last batch did not use, if there are more
+  // than kMaxKept.
   void Forget(const std::vector<Resident*>& used);
 
   static constexpr size_t kMaxKept = 65'536;
