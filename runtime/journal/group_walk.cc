@@ -15,8 +15,6 @@ namespace actord::runtime {
 
 namespace {
 
-constexpr absl::string_view kSalvage =
-    "; restore the directory from a backup, or salvage a copy of it";
 // This much of a file is read at a time in the search for later groups.
 constexpr size_t kSearchBytes = 1 << 20;
 
@@ -90,7 +88,7 @@ absl::Status GroupWalk::Breaks(const Segment& segment,
       recovered_.link.lsn,
       ": a write has gone to a wrong place, or files of different times are "
       "mixed",
-      kSalvage));
+      kAdviceOnDamage));
 }
 
 bool GroupWalk::IsTorn(const Segment& segment, uint64_t place) const {
@@ -123,9 +121,10 @@ absl::Status GroupWalk::CheckRecords(const Segment& segment,
     }
   }
   if (!bytes.empty() || records != group.header.records) {
-    return absl::DataLossError(absl::StrCat(
-        Where(segment, group.header.place), ": the group has ", records,
-        " readable records instead of ", group.header.records, kSalvage));
+    return absl::DataLossError(
+        absl::StrCat(Where(segment, group.header.place), ": the group has ",
+                     records, " readable records instead of ",
+                     group.header.records, kAdviceOnDamage));
   }
   return absl::OkStatus();
 }
@@ -206,14 +205,14 @@ absl::Status GroupWalk::Decide() {
         recovered_.link.lsn,
         " is damaged, and a group behind it shows that it was durable (",
         Where(At(i), **later), "). Records were acknowledged and are lost",
-        kSalvage));
+        kAdviceOnDamage));
   }
   // (2) of segments.h
   if (recovered_.last && IsLastFile()) {
     const Segment& last = At(recovered_.current);
-    return absl::DataLossError(
-        absl::StrCat("the file behind ", last.path,
-                     " is missing: ", SegmentName(last.end()), kSalvage));
+    return absl::DataLossError(absl::StrCat(
+        "the file behind ", last.path, " is missing: ", SegmentName(last.end()),
+        kAdviceOnDamage));
   }
   const Segment& here = At(recovered_.current);
   if (IsTorn(here, place_)) {

@@ -6,10 +6,16 @@
 #pragma once
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "runtime/journal/options.h"
 #include "runtime/journal/recovery.h"
 
 namespace actord::runtime {
+
+// What an operator does about damage; ends a message about it.
+inline constexpr absl::string_view kAdviceOnDamage =
+    "; \"actorctl store verify\" lists all damage; restore a backup with "
+    "\"actord --restore\"";
 
 // Sets `current`, `last`, `link`, `next_place` and the report of `recovered`
 // from its segments.

@@ -14,9 +14,6 @@ namespace actord::runtime {
 
 namespace {
 
-constexpr absl::string_view kRestore =
-    "; restore the directory from a backup, or salvage a copy of it";
-
 absl::StatusOr<std::vector<std::string>> NamesIn(
     const JournalOptions& options) {
   absl::StatusOr<std::vector<std::string>> names =
@@ -58,17 +55,17 @@ absl::StatusOr<std::shared_ptr<Segment>> OpenSegment(
   }
   if (judgement == Judgement::kBad) {
     return absl::DataLossError(absl::StrCat(
-        segment->path, ", offset 0: the header is damaged", kRestore));
+        segment->path, ", offset 0: the header is damaged", kAdviceOnDamage));
   }
   if (header.store != meta.store) {
     return absl::DataLossError(absl::StrCat(
         segment->path, " belongs to another store; remove what was copied here",
-        kRestore));
+        kAdviceOnDamage));
   }
   if (header.place != place || header.bytes != *size) {
     return absl::DataLossError(absl::StrCat(
         segment->path, " is ", *size, " bytes long and says that it is ",
-        header.bytes, " bytes long at place ", header.place, kRestore));
+        header.bytes, " bytes long at place ", header.place, kAdviceOnDamage));
   }
   segment->bytes = header.bytes;
   return segment;
@@ -105,7 +102,7 @@ absl::Status OpenSegments(const JournalOptions& options,
       names.empty() ? std::nullopt : PlaceOfName(names.back());
   if (recovered.segments.empty() || (newest && *newest >= expected)) {
     return absl::DataLossError(absl::StrCat(folder, "/", SegmentName(expected),
-                                            " is missing", kRestore));
+                                            " is missing", kAdviceOnDamage));
   }
   return absl::OkStatus();
 }
@@ -118,9 +115,10 @@ absl::Status BeginNew(const JournalOptions& options, MetaFiles& meta_files,
   if (!has_meta) {
     for (const std::string& name : names) {
       if (!PlaceOfName(name)) continue;
-      return absl::DataLossError(absl::StrCat(
-          options.directory,
-          " has a journal, and META-0 and META-1 are missing", kRestore));
+      return absl::DataLossError(
+          absl::StrCat(options.directory,
+                       " has a journal, and META-0 and META-1 are missing",
+                       kAdviceOnDamage));
     }
     if (auto status = meta_files.RemoveUnfinished(); !status.ok()) {
       return status;
