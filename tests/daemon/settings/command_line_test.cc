@@ -45,6 +45,7 @@ TEST(CommandLine, RefusesWrongUsage) {
       {{"--log-level", "loud"}, "--log-level: \"loud\" is not one of"},
       {{"--listen", "nowhere"}, "--listen: \"nowhere\" is not an address"},
       {{"--plugin", ""}, "--plugin: must not be empty"},
+      {{"--restore", ""}, "--restore: name the directory of a backup"},
       {{"--max-concurrent-streams", "0"}, "0 is not between 1 and 1000000"},
       {{"--unix-mode", "888"}, "\"888\" is not a mode in octal digits such as"},
       {{"--unix-mode", "1777"}, "is not a mode in octal digits"},

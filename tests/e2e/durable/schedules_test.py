@@ -36,9 +36,9 @@ class Schedules(StoreCase):
         with open(self.clock, "r+b" if self.clock.exists() else "wb") as file:
             file.write(struct.pack("<q", int(self.ahead * 1e9)))
 
-    def start(self, exit_status=-signal.SIGKILL):
+    def start(self, *options, exit_status=-signal.SIGKILL):
         self.daemon = self.start_daemon(
-            "--store", self.store, exit_status=exit_status,
+            "--store", self.store, *options, exit_status=exit_status,
             environment={"LD_PRELOAD": os.environ["ACTORD_E2E_JUMPING_CLOCK"],
                          "ACTORD_TEST_CLOCK": str(self.clock)})
         self.actor = self.connect(self.daemon)
@@ -74,6 +74,19 @@ class Schedules(StoreCase):
                 eventually(lambda: self.value(f"@count/{name}") == runs, name)
             self.kill()
             self.start()
+        self.kill()
+
+    def test_catches_up_with_more_than_a_record_holds(self):
+        # A record has at most 256 KiB then, and the missed runs have 800.
+        options = ("--store-segment-bytes", "1MiB")
+        self.start(*options)
+        self.schedule("add", "large", "--cron", "* * * * *", "--catch-up", "all",
+                      "--submit", "echo", "--input", "x" * 20480)
+        self.kill()
+        self.jump(40 * MINUTE)
+        self.start(*options)
+        eventually(lambda: self.schedule("show", "large")["runs"] >= 40, "all runs")
+        self.assertEqual(self.schedule("show", "large")["failures"], 0)
         self.kill()
 
     def test_each_due_time_is_run_once_over_kills(self):

@@ -120,6 +120,11 @@ class Store(StoreCase):
         with self.assertRaisesRegex(RuntimeError, "actord ended with 78"):
             self.start_daemon("--store", self.store)
 
+    def test_slash_at_the_end_of_a_new_store(self):
+        daemon = self.start_daemon("--store", f"{self.store}/")
+        daemon.stop()
+        self.assertTrue((self.store / "META-0").exists())
+
     def test_others_cannot_read_the_store(self):
         self.start()
         self.assertEqual(stat.S_IMODE(self.store.stat().st_mode) & 0o077, 0)

@@ -23,11 +23,13 @@ TEST(DurableLimits, PayloadThatDoesNotFitIntoARecordIsRefused) {
   EXPECT_EQ(ReasonOf(sent), reason::kPayloadTooLarge);
   EXPECT_EQ(FieldOf(sent), "payload");
   EXPECT_THAT(std::string(sent.message()), HasSubstr("store.max_record_bytes"));
-  const auto told = world.Submit(TooLarge());
-  world.Settle();
-  ASSERT_TRUE(told->has_value());
-  EXPECT_EQ(ReasonOf((*told)->status()), reason::kPayloadTooLarge);
-  EXPECT_EQ(FieldOf((*told)->status()), "input");
+  for (const char* const name : {"", "named"}) {
+    const auto told = world.Submit(TooLarge(), name);
+    world.Settle();
+    ASSERT_TRUE(told->has_value());
+    EXPECT_EQ(ReasonOf((*told)->status()), reason::kPayloadTooLarge) << name;
+    EXPECT_EQ(FieldOf((*told)->status()), "input");
+  }
   EXPECT_EQ(world.BalanceOf(account), "1");
 }
 

@@ -107,6 +107,21 @@ TEST_F(FullDisk, StopWhileParkedKeepsWhatWasTaken) {
   EXPECT_EQ(world_.BalanceOf(account), "3");
 }
 
+// A small record that finds room behind a refused one could undo a process.
+TEST_F(FullDisk, StopThatHasRefusedARecordTakesNoSmallerOne) {
+  const Pid account = world_.NewAccount(1);
+  journal().RefuseWaits();
+  const auto append = [&](size_t bytes) {
+    records::Input input{.to = account};
+    input.messages.push_back({.payload = {std::string(bytes, 'x'), ""}});
+    return durable().Append(input).status();
+  };
+  absl::Status status;
+  for (int i = 0; i < 100'000 && status.ok(); ++i) status = append(50 << 10);
+  ASSERT_EQ(ReasonOf(status), reason::kStopped);
+  EXPECT_EQ(ReasonOf(append(1)), reason::kStopped);
+}
+
 class SmallDisk : public FullDisk {
  protected:
   // Each step of these writes 60 KiB. Time passes, so that few segments are

@@ -249,6 +249,22 @@ TEST(BackupManifest, EveryChangeOfAByteIsRefused) {
   }
 }
 
+TEST(BackupManifest, SizeIsNoReasonToFillTheDisk) {
+  const auto decodes = [](uint64_t size) {
+    const std::string hash(64, 'a');
+    const BackupManifest manifest{
+        .unix_seconds = 1,
+        .incarnation = 2,
+        .position = 3,
+        .files = {
+            {.name = "META-0", .bytes = 1, .size = size, .sha256 = hash},
+            {.name = "META-1", .bytes = 1, .size = 4096, .sha256 = hash}}};
+    return DecodeManifest(EncodeManifest(manifest)).ok();
+  };
+  EXPECT_TRUE(decodes(1 + kMostZeros));
+  EXPECT_FALSE(decodes(2 + kMostZeros));
+}
+
 TEST(BackupManifest, NamesStayInTheDirectory) {
   for (const char* const name :
        {"META-0", "META-1", "journal/0000000000000000.seg", "state/CURRENT",
