@@ -7,9 +7,8 @@
 // when the program is killed. Beside the marks it holds how often each process
 // was found so, since the last clean end.
 //
-//   crash      a signal ended the program. The process whose step the thread
-//   was
-//              in is counted, and no other.
+//   crash      a signal ended the program. The process in whose step the
+//              thread was is counted, and no other.
 //   killed     the program ended without a word: SIGKILL, no memory, no power.
 //              Each process that was in a step is counted; from 1 again if it
 //              has got beyond the step in which it was found before.

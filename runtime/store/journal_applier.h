@@ -15,9 +15,8 @@
 //      the step that consumed it, or the dead letters.
 //   2. A mailbox is the bodies addressed to its process without those that a
 //      step has consumed.
-//   3. What a process holds (names, groups, watches, timers, calls that it
-//   owes)
-//      goes with its end, in the same batch.
+//   3. What a process holds (names, groups, watches, timers, owed calls) goes
+//      with its end, in the same batch.
 //   4. A record that contradicts the state is refused as DATA_LOSS. Nothing is
 //      guessed.
 //
