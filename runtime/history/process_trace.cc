@@ -138,12 +138,8 @@ absl::Status ProcessTrace::Take(const RecordView& record, Items& items) {
     return absl::OkStatus();
   }
   std::optional<records::Any> decoded;
-  absl::Status status =
-      records::Decode(record.kind, record.flags, record.payload, decoded);
-  if (!status.ok()) {
-    return absl::DataLossError(absl::StrCat("journal: the record at position ",
-                                            lsn_, ": ", status.message()));
-  }
+  absl::Status status = records::Decode(record, decoded);
+  if (!status.ok()) return status;
   if (!decoded.has_value()) return absl::OkStatus();
   if (const auto* const step = std::get_if<records::Step>(&*decoded)) {
     return Take(*step, items);

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/journal/format.h"
 #include "runtime/records/field_codec.h"
 #include "runtime/records/record_fields.h"
 #include "runtime/system/absl_text.h"
@@ -117,6 +116,14 @@ absl::Status Decode(uint16_t kind, uint16_t flags, std::string_view payload,
   record.reset();
   return absl::InvalidArgumentError(
       absl::StrCat(ToAbsl(kNames.at(kind - kFirst)), ": ", status.message()));
+}
+
+absl::Status Decode(const RecordView& read, std::optional<Any>& record) {
+  const absl::Status status =
+      Decode(read.kind, read.flags, read.payload, record);
+  if (status.ok()) return status;
+  return absl::DataLossError(absl::StrCat("journal: the record at position ",
+                                          read.lsn, ": ", status.message()));
 }
 
 }  // namespace actord::runtime::records

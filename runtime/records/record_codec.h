@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "runtime/journal/format.h"
 #include "runtime/records/records.h"
 
 namespace actord::runtime::records {
@@ -29,5 +30,8 @@ void Encode(const Any& record, std::string& out);
 // the same bytes.
 absl::Status Decode(uint16_t kind, uint16_t flags, std::string_view payload,
                     std::optional<Any>& record);
+// Decodes a record that was read from the journal. DATA_LOSS: the message says
+// where it is, which kind and which field are wrong, and why.
+absl::Status Decode(const RecordView& read, std::optional<Any>& record);
 
 }  // namespace actord::runtime::records

@@ -52,12 +52,8 @@ absl::Status JournalApplier::ApplyOne(const RecordView& record) {
     return absl::OkStatus();
   }
   std::optional<records::Any> decoded;
-  absl::Status status =
-      records::Decode(record.kind, record.flags, record.payload, decoded);
-  if (!status.ok()) {
-    return absl::DataLossError(absl::StrCat("journal: the record at position ",
-                                            lsn_, ": ", status.message()));
-  }
+  absl::Status status = records::Decode(record, decoded);
+  if (!status.ok()) return status;
   if (!decoded.has_value()) return absl::OkStatus();
   name_ = records::NameOf(static_cast<records::Kind>(record.kind));
   return std::visit([&](const auto& one) { return Take(one); }, *decoded);

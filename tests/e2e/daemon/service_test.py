@@ -90,7 +90,7 @@ class Reflection(DaemonCase):
              "ListNames", "ListYields", "ListDeadLetters", "GetDeadLetter",
              "ResendDeadLetter", "DropDeadLetters", "WatchProcesses",
              "ListClients", "CutClient", "LoadPlugin", "ListPlugins",
-             "GetStatus", "Backup"})
+             "GetStatus", "Backup", "ReadHistory"})
 
 
 class Strangers(DaemonCase):
