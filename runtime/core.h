@@ -132,6 +132,8 @@ class Runtime::Core {
   // Brings a process back. Returns it if it has something to do, otherwise
   // null.
   absl::StatusOr<Process*> RecoverOne(StoredProcess&& stored);
+  // The process holds the names and is in the groups that the store says.
+  absl::Status HoldNames(const StoredProcess& stored);
   // Finds out whether the process has ended the daemon in its steps.
   void MarkPoison(const Pid& pid, const ProcessType& type,
                   DurableState& kept) const;
@@ -151,6 +153,19 @@ class Runtime::Core {
   absl::Status RecoverLetters();
   // False: the process has begun, or it was not this id that has started it.
   bool AwaitBegin(const StoredRequest& request);
+  // ---- wake.cc
+  // Whether the process can stay in the store after a start until somebody
+  // needs it.
+  [[nodiscard]] bool MayBeDormant(const StoredProcess& stored,
+                                  const ProcessType& type) const;
+  // Brings a dormant process back. True: it is not dormant any more, whoever
+  // has done it. False: the store cannot be read, and the program ends. Any
+  // thread; waits for the disk.
+  bool Wake(const Pid& pid);
+  // Precondition: the caller holds ResidencyOf the PID, and the process is
+  // dormant.
+  absl::Status BringBack(StoredProcess&& stored);
+
   void FreeMailboxes();
   bool closed_durable_ = false;
 };

@@ -1,4 +1,6 @@
 // Brings the processes of the store back before the runtime serves.
+#include "runtime/recovery.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -93,7 +95,8 @@ void KeepInput(Process& process, const ProcessEntry& entry, Lane& lane) {
       lane.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(entry.input));
 }
 
-// What the store says of the process, besides its mailbox.
+}  // namespace
+
 absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane) {
   const ProcessEntry& entry = stored.entry;
@@ -133,7 +136,6 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
   return absl::OkStatus();
 }
 
-// Whether the process can go on with the type that is loaded; null: none is.
 absl::Status CheckType(const StoredProcess& stored, const ProcessType* type,
                        uint32_t method) {
   const ProcessEntry& entry = stored.entry;
@@ -161,7 +163,21 @@ absl::Status CheckType(const StoredProcess& stored, const ProcessType* type,
   return absl::OkStatus();
 }
 
-}  // namespace
+absl::Status Runtime::Core::HoldNames(const StoredProcess& stored) {
+  const records::RuntimeImage& image = stored.entry.runtime;
+  for (const std::string& name : image.names) {
+    Pid holder;
+    if (!names.RegisterNew(name, image.owner, stored.pid, holder).ok()) {
+      return Damaged(stored.pid, "has a name that another process has");
+    }
+  }
+  for (const std::string& group : image.groups) {
+    if (!groups.JoinOf(image.owner, group, stored.pid).ok()) {
+      return Damaged(stored.pid, "is in a group that has no room");
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
   const ProcessEntry& entry = stored.entry;
@@ -174,38 +190,41 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
   if (!durable->homes().Keep(stored.pid)) {
     return Damaged(stored.pid, "has a PID of no earlier start");
   }
+  if (image.owner != Owner::kNobody) scheduler.BeginOwners();
+  const auto no_room_for_it = [&] {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the store has more processes than limits.max_processes, ",
+        limits.max_processes(), ", or another limit of processes"));
+  };
   auto no_room = ProcessTable::NoRoom::kInTable;
+  if (MayBeDormant(stored, *type)) {
+    if (!processes.CountDormant(type, image.owner, no_room)) {
+      return no_room_for_it();
+    }
+    durable->homes().EnterDormant(stored.pid);
+    durable->CountDormant();
+    lane.Count(&Counters::processes_started);
+    status = HoldNames(stored);
+    if (!status.ok()) return status;
+    return nullptr;
+  }
   Process* const reserved = lane.WithMemory(
       [&](BufferCache& /*buffers*/, ProcessTable::Cache& cache) {
         return processes.Reserve(cache, type, static_cast<uint16_t>(method),
                                  image.priority, image.owner, image.parent,
                                  image.started_unix_ns, no_room);
       });
-  if (reserved == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the store has more processes than limits.max_processes, ",
-        limits.max_processes(), ", or another limit of processes"));
-  }
+  if (reserved == nullptr) return no_room_for_it();
   Process& process = *reserved;
   processes.Enter(process, stored.pid);
   DurableState& kept = durable->Begin(process);
-  if (image.owner != Owner::kNobody) scheduler.BeginOwners();
   status = FillProcess(process, stored, kept, lane);
   if (!status.ok()) return status;
   FillMailbox(process, stored, processes.mailbox_bytes_of(), lane);
   MarkPoison(stored.pid, *type, kept);
   if (entry.yield != 0) durable->NoteSpawn({image.parent, entry.yield});
-  for (const std::string& name : image.names) {
-    Pid holder;
-    if (!names.Register(name, stored.pid, holder).ok()) {
-      return Damaged(stored.pid, "has a name that another process has");
-    }
-  }
-  for (const std::string& group : image.groups) {
-    if (!groups.Join(group, stored.pid).ok()) {
-      return Damaged(stored.pid, "is in a group that has no room");
-    }
-  }
+  status = HoldNames(stored);
+  if (!status.ok()) return status;
   if (image.cancel_deadline_ns != 0) {
     const uint64_t now_ns = durable->NowNs();
     const uint64_t left_ns =

@@ -21,7 +21,7 @@ struct Found {
 
 bool Runtime::Core::AwaitBegin(const StoredRequest& request) {
   if (!request.entry.is_submitted) return false;
-  const FoundProcess process = processes.Find(request.entry.pid);
+  const FoundProcess process = processes.FindAwake(request.entry.pid);
   if (!process || !process->init_due) return false;
   const RequestIds::Key key = request_ids.KeyOf(request.owner, request.id);
   const RequestIds::Role role =

@@ -128,10 +128,7 @@ Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done, Owner by) {
   return core.results.Await(
       by, pid, std::move(done),
       [&core, &pid, by] {
-        const FoundProcess process = core.processes.Find(pid, by);
-        if (!process) return false;
-        process->Want(Wanted::kAwaited);
-        return process.IsStill();
+        return core.processes.Want(pid, by, Wanted::kAwaited);
       },
       [&core, &pid, by]() -> absl::Status {
         if (!core.processes.HasEnded(pid, by)) {

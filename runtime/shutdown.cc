@@ -26,7 +26,7 @@ absl::Status Shutdown::UnlessBegun(absl::FunctionRef<absl::Status()> start) {
 }
 
 bool Shutdown::IsStoppedByParent(const Process& process) const {
-  const FoundProcess parent = core_.processes.Find(process.parent.Load());
+  const FoundProcess parent = core_.processes.FindAwake(process.parent.Load());
   if (!parent) return false;
   const ProcessType* type = parent->type.load(std::memory_order_acquire);
   return type != nullptr &&
@@ -60,7 +60,7 @@ std::vector<Pid> Shutdown::TellAll(uint16_t type, std::string_view reason) {
 
 void Shutdown::CancelOrphans(std::vector<Pid>& left) {
   std::erase_if(left, [this](const Pid& pid) {
-    const FoundProcess process = core_.processes.Find(pid);
+    const FoundProcess process = core_.processes.FindAwake(pid);
     if (!process) return true;
     if (IsStoppedByParent(*process)) return false;
     Tell(pid, ACTORD_EVENT_CANCEL, kShuttingDown);

@@ -20,11 +20,16 @@ absl::Status Full(const std::string& what) {
 
 absl::Status Groups::Join(std::string_view group, const Pid& pid,
                           Commit commit) {
-  absl::Status status = CheckName("group", group);
-  if (!status.ok()) return status;
   const FoundProcess process = processes_.Find(pid);
   if (!process) return processes_.WhyNotFound(pid, Owner::kAny);
-  const Owner owner = process->owner.load(std::memory_order_relaxed);
+  return JoinOf(process->owner.load(std::memory_order_relaxed), group, pid,
+                commit);
+}
+
+absl::Status Groups::JoinOf(Owner owner, std::string_view group, const Pid& pid,
+                            Commit commit) {
+  absl::Status status = CheckName("group", group);
+  if (!status.ok()) return status;
   const MutexLock lock(mutex_);
   auto it = members_.find(OwnedNameView{owner, group});
   if (it != members_.end()) {
@@ -47,9 +52,9 @@ absl::Status Groups::Join(std::string_view group, const Pid& pid,
   }
   it->second.insert(pid);
   groups_[pid].push_back(it);
-  process->Want(Wanted::kGrouped);
-  FailPoint();
-  if (process.IsStill()) return absl::OkStatus();
+  if (processes_.Want(pid, Owner::kAny, Wanted::kGrouped)) {
+    return absl::OkStatus();
+  }
   Erase(it, pid);
   return processes_.WhyNotFound(pid, Owner::kAny);
 }
@@ -85,7 +90,7 @@ std::vector<Pid> Groups::Members(Owner owner, std::string_view group) const {
   const auto it = members_.find(OwnedNameView{owner, group});
   if (it == members_.end()) return members;
   for (const Pid& pid : it->second) {
-    if (processes_.Find(pid)) members.push_back(pid);
+    if (processes_.Lives(pid)) members.push_back(pid);
   }
   return members;
 }

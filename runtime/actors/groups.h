@@ -37,6 +37,9 @@ class Groups {
   // `commit`: see names.h.
   absl::Status Join(std::string_view group, const Pid& pid,
                     Commit commit = kNoCommit);
+  // Join for a process of `owner` that may be dormant.
+  absl::Status JoinOf(Owner owner, std::string_view group, const Pid& pid,
+                      Commit commit = kNoCommit);
   // NOT_FOUND: the process is not a member.
   absl::Status Leave(std::string_view group, const Pid& pid,
                      Commit commit = kNoCommit);

@@ -46,7 +46,7 @@ absl::Status Names::Enter(std::string_view name, Owner owner, const Pid& pid,
   auto it = holders_.find(OwnedNameView{owner, name});
   if (it != holders_.end()) {
     if (it->second.pid == pid) return absl::OkStatus();
-    if (processes_.Find(it->second.pid)) {
+    if (processes_.Lives(it->second.pid)) {
       holder = it->second.pid;
       return NameTaken(name, FormatPid(holder));
     }
@@ -68,10 +68,8 @@ absl::Status Names::Enter(std::string_view name, Owner owner, const Pid& pid,
            .first;
   by_age_.emplace(sequence, it);
   names.push_back(it);
-  if (const FoundProcess process = processes_.Find(pid)) {
-    process->Want(Wanted::kNamed);
-    FailPoint();
-    if (process.IsStill()) return absl::OkStatus();
+  if (processes_.Want(pid, Owner::kAny, Wanted::kNamed)) {
+    return absl::OkStatus();
   }
   Erase(it);
   return processes_.WhyNotFound(pid, Owner::kAny);
@@ -106,7 +104,7 @@ absl::StatusOr<Pid> Names::Find(Owner owner, std::string_view name) const {
   {
     const MutexLock lock(mutex_);
     const auto it = holders_.find(OwnedNameView{owner, name});
-    if (it != holders_.end() && processes_.Find(it->second.pid)) {
+    if (it != holders_.end() && processes_.Lives(it->second.pid)) {
       return it->second.pid;
     }
   }
@@ -128,7 +126,7 @@ NamePage Names::List(Owner by, std::string_view prefix, uint64_t first_sequence,
     }
     const auto& [name, holder] = *it->second;
     if (!Sees(by, name.owner) || !name.text.starts_with(prefix) ||
-        !processes_.Find(holder.pid)) {
+        !processes_.Lives(holder.pid)) {
       continue;
     }
     page.names.push_back({name.text, holder.pid, name.owner});

@@ -55,9 +55,10 @@ class Names {
   // `commit`: see Commit. UNAVAILABLE: it has refused.
   absl::Status Register(std::string_view name, const Pid& pid, Pid& holder,
                         Commit commit = kNoCommit);
-  // Register for a process of `owner` that `commit` makes findable.
+  // Register for a process of `owner` that `commit` makes findable, or that may
+  // be dormant.
   absl::Status RegisterNew(std::string_view name, Owner owner, const Pid& pid,
-                           Pid& holder, Commit commit);
+                           Pid& holder, Commit commit = kNoCommit);
   // NOT_FOUND: the process does not hold the name.
   absl::Status Release(std::string_view name, const Pid& pid,
                        Commit commit = kNoCommit);

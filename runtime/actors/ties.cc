@@ -31,11 +31,7 @@ class Ties::BothLocked {
 };
 
 bool Ties::Mark(const Pid& pid, Owner by) const {
-  const FoundProcess process = processes_.Find(pid, by);
-  if (!process) return false;
-  process->Want(Wanted::kWatched);
-  FailPoint();
-  return process.IsStill();
+  return processes_.Want(pid, by, Wanted::kWatched);
 }
 
 void Ties::Tidy(Shard& shard, const Pid& pid) {

@@ -24,10 +24,38 @@ Delivery::Result Delivery::SendTogether(Owner by, const Pid& to,
                                         Envelope* first, Envelope* last,
                                         uint64_t count, uint64_t units,
                                         Lane& lane, ReadyList* ready) {
-  const FoundProcess process = processes_.Find(to, by);
+  const FoundProcess process = processes_.FindVolatile(to, by);
   if (!process) [[unlikely]] {
-    return WhyNobody(to, by);
+    return SendToDurable(by, to, first, last, count, units, lane, ready);
   }
+  return SendTo(process, first, last, count, units, lane, ready);
+}
+
+template <typename Deliver>
+Posted Delivery::WithDurable(const Pid& to, Owner by, Deliver deliver) {
+  if (!processes_.HasHome(to)) return WhyNobody(to, by);
+  // Wakes a dormant process.
+  while (processes_.Find(to, by)) {
+    const MutexLock lock(processes_.ResidencyOf(to));
+    if (const FoundProcess process = processes_.FindAwake(to)) {
+      return deliver(process);
+    }
+    // It has ended meanwhile, or has fallen asleep again.
+  }
+  return WhyNobody(to, by);
+}
+
+Posted Delivery::SendToDurable(Owner by, const Pid& to, Envelope* first,
+                               Envelope* last, uint64_t count, uint64_t units,
+                               Lane& lane, ReadyList* ready) {
+  return WithDurable(to, by, [&](const FoundProcess& process) {
+    return SendTo(process, first, last, count, units, lane, ready);
+  });
+}
+
+inline Posted Delivery::SendTo(const FoundProcess& process, Envelope* first,
+                               Envelope* last, uint64_t count, uint64_t units,
+                               Lane& lane, ReadyList* ready) {
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
   if (!HasRoom(word, count, units)) [[unlikely]] {
     return Result::kMailboxFull;
@@ -99,8 +127,15 @@ Posted Delivery::Post(const Pid& to, Run& run, Lane& lane, ReadyList* later) {
 
 Posted Delivery::PostUrgent(const Pid& to, Run& run, Lane& lane,
                             ReadyList* later) {
-  const FoundProcess process = processes_.Find(to, run.by);
-  if (!process) return WhyNobody(to, run.by);
+  const FoundProcess found = processes_.FindVolatile(to, run.by);
+  if (found) return UrgentTo(found, run, lane, later);
+  return WithDurable(to, run.by, [&](const FoundProcess& process) {
+    return UrgentTo(process, run, lane, later);
+  });
+}
+
+Posted Delivery::UrgentTo(const FoundProcess& process, Run& run, Lane& lane,
+                          ReadyList* later) {
   // Only a flood of cancels to a process that gets no turn reaches this limit;
   // one cancel is enough.
   if (run.kind == Run::Kind::kControl &&
@@ -125,8 +160,15 @@ Posted Delivery::PostUrgent(const Pid& to, Run& run, Lane& lane,
 
 Posted Delivery::PostExit(const Pid& to, Run& run, Lane& lane,
                           ReadyList* later) {
-  const FoundProcess process = processes_.Find(to, run.by);
-  if (!process) return WhyNobody(to, run.by);
+  const FoundProcess found = processes_.FindVolatile(to, run.by);
+  if (found) return ExitTo(found, run, lane, later);
+  return WithDurable(to, run.by, [&](const FoundProcess& process) {
+    return ExitTo(process, run, lane, later);
+  });
+}
+
+Posted Delivery::ExitTo(const FoundProcess& process, Run& run, Lane& lane,
+                        ReadyList* later) {
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
   if (run.first->payload_bytes > Run::kAlwaysRoomBytes &&
       Activity::Units(word) + run.first->payload_bytes / kBufferUnitBytes >

@@ -157,8 +157,27 @@ class Delivery {
   [[gnu::noinline]] Posted WhyNobody(const Pid& to, Owner by) const {
     return processes_.HasEnded(to, by) ? Posted::kEnded : Posted::kUnknown;
   }
+  // Calls `deliver` with the process, which stays in its slot meanwhile.
+  // kEnded, kUnknown: there is none that `by` sees.
+  template <typename Deliver>
+  Posted WithDurable(const Pid& to, Owner by, Deliver deliver);
+  // The rest of SendTogether, when the process is found.
+  [[gnu::always_inline]] Posted SendTo(const FoundProcess& process,
+                                       Envelope* first, Envelope* last,
+                                       uint64_t count, uint64_t units,
+                                       Lane& lane, ReadyList* ready);
+  // (Not inlined: a message to a volatile process would save registers for
+  // it.)
+  [[gnu::noinline]] Posted SendToDurable(Owner by, const Pid& to,
+                                         Envelope* first, Envelope* last,
+                                         uint64_t count, uint64_t units,
+                                         Lane& lane, ReadyList* ready);
   Posted PostUrgent(const Pid& to, Run& run, Lane& lane, ReadyList* later);
+  Posted UrgentTo(const FoundProcess& process, Run& run, Lane& lane,
+                  ReadyList* later);
   Posted PostExit(const Pid& to, Run& run, Lane& lane, ReadyList* later);
+  Posted ExitTo(const FoundProcess& process, Run& run, Lane& lane,
+                ReadyList* later);
   void Enqueue(Process* process, Lane& lane, ReadyList* later) {
     if (later == nullptr) {
       scheduler_.Enqueue(process, lane.here());

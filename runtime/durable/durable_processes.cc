@@ -213,6 +213,22 @@ DurableState& DurableProcesses::StateOf(const Process& process) const {
   return *place;
 }
 
+DurableState& DurableProcesses::BeginAgain(const Process& process) {
+  DurableState& state = Begin(process);
+  live_.fetch_sub(1, std::memory_order_relaxed);  // it was counted all along
+  // No id of a call comes again.
+  state.next_call = calls_of_dormant_.load(std::memory_order_relaxed);
+  return state;
+}
+
+void DurableProcesses::NoteCalls(const DurableState& state) {
+  uint64_t known = calls_of_dormant_.load(std::memory_order_relaxed);
+  while (known < state.next_call &&
+         !calls_of_dormant_.compare_exchange_weak(known, state.next_call,
+                                                  std::memory_order_relaxed)) {
+  }
+}
+
 void DurableProcesses::Forget(const Process& process) {
   PlaceOf(process).reset();
   live_.fetch_sub(1, std::memory_order_relaxed);

@@ -170,6 +170,15 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   DurableState& StateOf(const Process& process) const;
   // Ends the state. In the last turn of the process, or instead of a first.
   void Forget(const Process& process);
+  // For a process that is about to become dormant: no id of a call comes again
+  // when it is back. In its turn.
+  void NoteCalls(const DurableState& state);
+  // Ends the state of a process that is dormant by now. In its turn.
+  void ForgetDormant(const Process& process) { PlaceOf(process).reset(); }
+  // Begin for a dormant process that comes back.
+  DurableState& BeginAgain(const Process& process);
+  // The store has a dormant process. To be called by the recovery alone.
+  void CountDormant() { live_.fetch_add(1, std::memory_order_relaxed); }
   // The children in the store that process.spawn has submitted and whose Init
   // has not returned: their parents' yields are not carried out again. Written
   // by the recovery alone.
@@ -185,7 +194,7 @@ class DurableProcesses final : public DurableLog, public LastingTime {
     constexpr uint64_t kMask = (uint64_t{1} << kNumberBits) - 1;
     return uint64_t{1} << 63 | start_ << kNumberBits | (number & kMask);
   }
-  // Number of durable processes.
+  // Number of durable processes, dormant ones included.
   [[nodiscard]] uint64_t live() const {
     return live_.load(std::memory_order_relaxed);
   }
@@ -209,6 +218,10 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   // on it, is refused too: it could find room, if it is small.
   std::atomic<bool> takes_no_more_{false};
   std::atomic<uint64_t> live_{0};
+  // No dormant process has named more calls than this. Relaxed: a process that
+  // wakes up sees what it has written, because it sleeps and wakes under a
+  // lock.
+  std::atomic<uint64_t> calls_of_dormant_{0};
   absl::flat_hash_set<YieldToken> spawning_;
   // By the slot of the process.
   const std::unique_ptr<std::array<std::atomic<Chunk*>, kChunks>> states_;

@@ -45,6 +45,16 @@ struct StoredProcess {
   std::vector<Exit> exits;
   // Of a replay type: the steps since the image, or since Init.
   std::vector<StepOfHistory> history;
+
+  // The process waits for messages alone: as long as nothing comes for it, it
+  // can be dormant.
+  [[nodiscard]] bool WaitsForMessages() const {
+    const records::RuntimeImage& runtime = entry.runtime;
+    return entry.started && entry.durability == records::Durability::kImage &&
+           mailbox.empty() && exits.empty() && !runtime.turn.step_due &&
+           !runtime.cancel_requested && runtime.lifetime_ns == 0 &&
+           runtime.yields.empty() && runtime.owed_calls.empty();
+  }
 };
 
 // A request id or a message id as the store has it.
@@ -77,6 +87,14 @@ class DurableStore {
   // begins, until it returns an error. DATA_LOSS: the store is damaged.
   virtual absl::Status ForEachProcess(
       absl::FunctionRef<absl::Status(StoredProcess&&)> use) = 0;
+  // The state store stands for the records before this position. Any thread.
+  [[nodiscard]] virtual uint64_t Applied() const = 0;
+  // The entry and the image of a process that lives in the store. Precondition:
+  // no record of the process is at Applied or behind. NOT_FOUND: no such
+  // process lives there. Any thread. Waits for the disk.
+  virtual absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid) = 0;
+  // The state store cannot be read: ends the program.
+  virtual void FailRead(const absl::Status& status) = 0;
   // The same for the outcomes that are kept, the oldest first.
   virtual absl::Status ForEachOutcome(
       absl::FunctionRef<void(const Pid&, OutcomeEntry&&)> use) = 0;

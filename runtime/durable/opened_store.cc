@@ -117,7 +117,7 @@ absl::Status OpenedStore::Start() {
   applier_ = *std::move(applier);
   rounds_ = std::make_unique<StoreRounds>(*journal_, *applier_);
   const uint64_t before = applier_->applied();
-  absl::Status status = rounds_->CatchUp();
+  absl::Status status = CatchUp();
   // A daemon that is started often ends its rounds here.
   if (status.ok() &&
       applier_->applied() - before >= options_.round_bytes / 16) {
@@ -230,30 +230,6 @@ absl::Status OpenedStore::ReadExits(StoredProcess& process) {
   return status;
 }
 
-absl::Status OpenedStore::ReadRest(std::vector<StoredProcess>& processes) {
-  absl::Status status = ScanBeside(
-      KeyKind::kImage, processes,
-      [](StoredProcess& process, std::string_view, std::string_view value) {
-        absl::StatusOr<ImageEntry> image = Decoded<ImageEntry>(value);
-        if (image.ok()) process.image = std::move(image->image);
-        return image.status();
-      });
-  if (!status.ok()) return status;
-  return ScanBeside(KeyKind::kMail, processes,
-                    [this](StoredProcess& process, std::string_view key,
-                           std::string_view value) {
-                      absl::StatusOr<Mail> mail = Decoded<Mail>(value);
-                      if (!mail.ok()) return mail.status();
-                      const uint64_t position =
-                          NumberIn(key, kKeyKindBytes + kKeyPidBytes);
-                      absl::StatusOr<StoredBody> body = BodyOf(*mail, position);
-                      if (!body.ok()) return body.status();
-                      mail->body = *std::move(body);
-                      process.mailbox.push_back({position, *std::move(mail)});
-                      return absl::OkStatus();
-                    });
-}
-
 absl::Status OpenedStore::ReadHistory(StoredProcess& process) {
   const std::string prefix = KeyOf(KeyKind::kHistory, process.pid);
   absl::Status failed;
@@ -293,9 +269,6 @@ absl::Status OpenedStore::ForEachProcess(
       if (status.ok() &&
           process.entry.durability == records::Durability::kReplay) {
         status = ReadHistory(process);
-      }
-      if (status.ok() && !process.entry.runtime.watches.empty()) {
-        status = ReadExits(process);
       }
       if (status.ok()) status = use(std::move(process));
     }

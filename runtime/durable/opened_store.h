@@ -90,6 +90,13 @@ class OpenedStore final : public DurableStore {
   absl::Status ForEachLetter(
       absl::FunctionRef<void(uint64_t position, Letter&&)> use) override;
   absl::Status ReadState(StateReads::Use use) override;
+  [[nodiscard]] uint64_t Applied() const override {
+    return applied_.load(std::memory_order_acquire);
+  }
+  absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid) override;
+  void FailRead(const absl::Status& status) override { Fail(status); }
+  // Applies what is durable. For the thread of the rounds, or without threads.
+  absl::Status CatchUp();
   [[nodiscard]] RequestIdBounds request_id_bounds() const override;
   [[nodiscard]] SipKey fingerprint_key() const override;
 
@@ -128,7 +135,8 @@ class OpenedStore final : public DurableStore {
       absl::FunctionRef<absl::Status(StoredProcess&, std::string_view key,
                                      std::string_view value)>
           use);
-  // Reads the images and the mailboxes of these processes.
+  // Reads the mailboxes of these processes, and the images of those that do
+  // more than wait for messages.
   absl::Status ReadRest(std::vector<StoredProcess>& processes);
   absl::Status ReadExits(StoredProcess& process);
   absl::Status ReadHistory(StoredProcess& process);
@@ -171,6 +179,9 @@ class OpenedStore final : public DurableStore {
   // value refuses or takes work a moment longer.
   std::atomic<bool> is_low_{false};
   std::atomic<bool> awaits_room_{false};
+  // Written by the thread of the rounds with release, so a reader finds what it
+  // has applied.
+  std::atomic<uint64_t> applied_{0};
 
   Mutex mutex_;
   ConditionVariable wake_;

@@ -20,6 +20,14 @@ constexpr uint64_t kTimePause = 1'000'000'000;
 
 }  // namespace
 
+absl::Status OpenedStore::CatchUp() {
+  absl::Status status = rounds_->CatchUp();
+  if (status.ok()) {
+    applied_.store(applier_->applied(), std::memory_order_release);
+  }
+  return status;
+}
+
 absl::Status OpenedStore::WriteTime() {
   std::string payload;
   records::Encode(records::Time{.unix_ns = options_.journal.clock->UnixNs(),
@@ -82,7 +90,7 @@ void OpenedStore::RunRounds() {
       is_read_ = false;
     }
     absl::Status status = LookForRoom();
-    if (status.ok()) status = rounds_->CatchUp();
+    if (status.ok()) status = CatchUp();
     if (status.ok()) reads_.Serve(*state_, applier_->applied());
     // Only with work: a store that rests writes nothing. An append must not
     // wait here for the room that the rounds make.

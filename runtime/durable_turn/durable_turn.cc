@@ -66,6 +66,7 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
     Quarantine(process, turn, state, std::exchange(state.poison, {}));
   }
   if (state.is_quarantined) return Idle(process, turn, state);
+  if (const auto dormant = MayPassivate(process, turn, state)) return *dormant;
   const StepMarks::Running running(
       mark_, PidOf(process, turn),
       process.steps.load(std::memory_order_relaxed) + 1,

@@ -102,6 +102,13 @@ class DurableTurn {
 
   // Parks the process if the journal is behind.
   bool IsParked(Process& process);
+  // Takes the order to become dormant, if it is the only event. Nullopt: the
+  // process is not dormant, and the turn goes on.
+  std::optional<int32_t> MayPassivate(Process& process, Turn& turn,
+                                      DurableState& state);
+  // Whether nothing but a message can come for the process.
+  [[nodiscard]] static bool WaitsForMessages(const Process& process,
+                                             const DurableState& state);
   // The turn of a process in quarantine: only a terminate has an effect.
   int32_t Idle(Process& process, Turn& turn, DurableState& state);
   // The process has ended, and waits for its record.

@@ -79,6 +79,12 @@ class SlotTable {
       }
       return table.AllocateSlowly(*this, slot);
     }
+    // Allocate, even if the limit is reached. kNoSlot: no more than `max_slots`
+    // can be in use.
+    uint32_t AllocateAbove(SlotTable& table) {
+      const uint32_t slot = Allocate(table);
+      return slot != kNoSlot ? slot : table.AllocateAbove(*this);
+    }
     // The slot that Allocate would return next. kNoSlot: the cache is empty.
     [[nodiscard]] uint32_t Next() const {
       return free_.empty() ? kNoSlot : free_.back();
@@ -121,8 +127,8 @@ class SlotTable {
     for (auto& chunk : chunks_) delete chunk.load(std::memory_order_relaxed);
   }
 
-  // From now on at most min(limit, max_slots) slots are in use. Slots in use
-  // stay in use, even above the limit.
+  // From now on at most min(limit, max_slots) slots are in use, but for
+  // AllocateAbove. Slots in use stay in use, even above the limit.
   void SetLimit(size_t limit) {
     const MutexLock lock(mutex_);
     limit_ = std::min(limit, max_slots_);
@@ -232,6 +238,19 @@ class SlotTable {
     cache.free_.pop_back();
     cache.Publish();
     return allocated;
+  }
+
+  [[gnu::noinline]] uint32_t AllocateAbove(Cache& cache) {
+    const MutexLock lock(mutex_);
+    RegisterLocked(cache);
+    // No other cache may hand out what is above the limit.
+    MakeExact();
+    if (cache.free_.empty() && Out() < max_slots_) Fill(cache, 1);
+    if (cache.free_.empty()) return kNoSlot;
+    const uint32_t slot = cache.free_.back();
+    cache.free_.pop_back();
+    cache.Publish();
+    return slot;
   }
 
   // Puts up to `count` slots into an empty cache. While the table is shared, no

@@ -52,6 +52,15 @@ inline constexpr uint16_t kEventLoggedCall = UINT16_MAX - 8;
 inline constexpr uint16_t kEventTagCompletion = UINT16_MAX - 9;
 // Not an event: the envelope holds the addresses of messages (chain.h).
 inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
+// A durable process may become dormant, if it still is as PassivateHeader says.
+inline constexpr uint16_t kEventPassivate = UINT16_MAX - 10;
+
+// What an idle process was like when the order was made.
+struct PassivateHeader {
+  uint64_t steps = 0;
+  // All its records are before this position of the journal.
+  uint64_t position = 0;
+};
 
 // The headers of the rarer events. A header stands before the topic and counts
 // as part of the topic; the process does not see the header.

@@ -62,6 +62,7 @@ struct Wanted {
   static constexpr uint8_t kNamed = 4;    // it has names (names.h)
   static constexpr uint8_t kGrouped = 8;  // it is in groups (groups.h)
   static constexpr uint8_t kCalled = 16;  // it owes answers (calls.h)
+  static constexpr uint8_t kAll = 31;
 };
 
 // A process is four cache lines. The first line has the fields that other

@@ -34,6 +34,9 @@ struct DurableLimits {
   // long, and the journal would never be cut. 0: no limit.
   uint64_t max_history_bytes = 64 << 20;
   uint64_t max_history_steps = 50'000;
+  // A process of an image type that has waited for a message for so long leaves
+  // the memory. 0: it stays.
+  uint64_t passivate_after_ns = uint64_t{600} * 1'000'000'000;
 };
 
 // The limits hold from the start on; Runtime::SetLimits changes them.

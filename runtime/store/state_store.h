@@ -2,7 +2,8 @@
 // (state_keys.h). It has no log of its own. A crash loses the latest batches,
 // and the journal makes them again.
 //
-// Thread-safety: one thread at a time.
+// Thread-safety: one thread at a time; Get from any thread, if the store of
+// the daemon is behind it.
 #pragma once
 
 #include <optional>

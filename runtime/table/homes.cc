@@ -1,5 +1,7 @@
 #include "runtime/table/homes.h"
 
+#include <algorithm>
+
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
@@ -9,6 +11,12 @@ namespace {
 uint64_t NameOf(const Pid& pid) {
   return uint64_t{pid.incarnation} << 32 | pid.generation;
 }
+
+constexpr uint64_t PackedOf(const ProcessSlot& resident) {
+  return uint64_t{resident.slot} << 32 | resident.generation;
+}
+
+constexpr uint64_t kDormantResident = PackedOf({ProcessSlot::kDormant, 0});
 
 // Null: there is no such chunk, and `make` is false.
 template <typename Chunk>
@@ -86,18 +94,45 @@ Homes::Named& Homes::MakeNamed(uint32_t slot) {
   return (*ChunkAt((*named_)[slot / kChunkEntries]))[slot % kChunkEntries];
 }
 
-void Homes::Enter(const Pid& pid, const ProcessSlot& resident) {
+void Homes::NameResident(const Pid& pid, const ProcessSlot& resident) {
   Named& named = MakeNamed(resident.slot);
   named.generation.store(0, std::memory_order_relaxed);
   named.pid.Store(pid);
   named.generation.store(resident.generation, std::memory_order_release);
   FailPoint();
+}
+
+void Homes::Enter(const Pid& pid, const ProcessSlot& resident) {
+  NameResident(pid, resident);
   Entry& entry = MakeEntry((*homes_)[HomeOf(pid)], pid.slot);
   entry.name.store(0, std::memory_order_relaxed);
-  entry.resident.store(uint64_t{resident.slot} << 32 | resident.generation,
-                       std::memory_order_release);
+  entry.resident.store(PackedOf(resident), std::memory_order_release);
   FailPoint();
   entry.name.store(NameOf(pid), std::memory_order_release);
+}
+
+void Homes::EnterDormant(const Pid& pid) {
+  Entry& entry = MakeEntry((*homes_)[HomeOf(pid)], pid.slot);
+  entry.resident.store(kDormantResident, std::memory_order_relaxed);
+  entry.name.store(NameOf(pid), std::memory_order_release);
+  dormant_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Homes::Sleep(const Pid& pid) {
+  Home& home = (*homes_)[HomeOf(pid)];
+  home.sleeps.fetch_add(1, std::memory_order_relaxed);
+  // Release: whoever sees the even generation of the slot sees this place.
+  MakeEntry(home, pid.slot)
+      .resident.store(kDormantResident, std::memory_order_release);
+  dormant_.fetch_add(1, std::memory_order_relaxed);
+  FailPoint();
+}
+
+void Homes::Wake(const Pid& pid, const ProcessSlot& resident) {
+  NameResident(pid, resident);
+  MakeEntry((*homes_)[HomeOf(pid)], pid.slot)
+      .resident.store(PackedOf(resident), std::memory_order_release);
+  dormant_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Homes::Leave(const Pid& pid) {
@@ -160,6 +195,24 @@ bool Homes::MayHaveLived(const Pid& pid) const {
 
 bool Homes::HasEnded(const Pid& pid) const {
   return MayHaveLived(pid) && !Find(pid).has_value();
+}
+
+uint32_t Homes::SlotsInUse(uint32_t home_number) const {
+  const Home& home = (*homes_)[home_number];
+  const MutexLock lock(home.mutex);
+  return std::max(home.next, static_cast<uint32_t>(home.kept.size()));
+}
+
+std::optional<Pid> Homes::PidIn(uint32_t home, uint32_t slot) const {
+  const EntryChunk* const chunk =
+      (*homes_)[home].chunks[slot / kChunkEntries].load(
+          std::memory_order_acquire);
+  if (chunk == nullptr) return std::nullopt;
+  const uint64_t name =
+      (*chunk)[slot % kChunkEntries].name.load(std::memory_order_acquire);
+  if (name == 0) return std::nullopt;
+  return HomePid(home, static_cast<uint32_t>(name >> 32), slot,
+                 static_cast<uint32_t>(name));
 }
 
 }  // namespace actord::runtime

@@ -1,6 +1,11 @@
 // The homes of a store: who among the durable PIDs (home_pid.h) lives in which
 // slot of the process table. A durable PID stays the same over restarts, and
-// its process gets any slot of the process table.
+// its process gets any slot of the process table. A dormant process has none:
+// it is in the store alone, until somebody needs it.
+//
+// A process leaves the process table and comes back under the lock ResidencyOf
+// its PID alone. Whoever holds the lock, and finds the process in a slot, can
+// put an event into its mailbox.
 //
 // Thread-safety: any thread; look-ups take no lock. The table never shrinks,
 // so a stale number can be read without harm.
@@ -25,6 +30,11 @@ namespace actord::runtime {
 struct ProcessSlot {
   uint32_t slot = 0;
   uint32_t generation = 0;  // of the slot
+
+  // The place of a process that is dormant.
+  static constexpr uint32_t kDormant = UINT32_MAX;
+  [[nodiscard]] bool is_dormant() const { return slot == kDormant; }
+  friend bool operator==(const ProcessSlot&, const ProcessSlot&) = default;
 };
 
 class Homes {
@@ -56,11 +66,34 @@ class Homes {
   // had the PID; the generation of the resident is odd, and nobody has this
   // slot but the caller.
   void Enter(const Pid& pid, const ProcessSlot& resident);
+  // The process of the PID is there, and dormant. Precondition: Keep has had
+  // the PID, and nobody uses the homes but the caller.
+  void EnterDormant(const Pid& pid);
+  // The resident process of the PID is dormant from now on. Precondition: the
+  // caller holds ResidencyOf the PID, and makes the generation of the slot even
+  // afterwards.
+  void Sleep(const Pid& pid);
+  // A dormant process is in this slot from now on. Precondition: the caller
+  // holds ResidencyOf the PID; the generation of the resident is odd.
+  void Wake(const Pid& pid, const ProcessSlot& resident);
+  // Precondition: MayHaveLived.
+  [[nodiscard]] Mutex& ResidencyOf(const Pid& pid) const {
+    return (*homes_)[HomeOf(pid)].residency;
+  }
+  // How often a process of this home has fallen asleep. Precondition: the
+  // caller holds ResidencyOf the PID.
+  [[nodiscard]] uint64_t SleepsOf(const Pid& pid) const {
+    return (*homes_)[HomeOf(pid)].sleeps.load(std::memory_order_relaxed);
+  }
+  // The number of dormant processes.
+  [[nodiscard]] uint64_t dormant() const {
+    return dormant_.load(std::memory_order_relaxed);
+  }
   // The process of the PID has ended, or never began. The PID is used up.
   void Leave(const Pid& pid);
 
-  // nullopt: no process with this PID is there. It may end at any moment:
-  // compare its generation.
+  // nullopt: no process with this PID is there. It may end, fall asleep or wake
+  // up at any moment: compare its generation.
   [[nodiscard]] std::optional<ProcessSlot> Find(const Pid& pid) const;
   // nullopt: the resident is not durable, or has left.
   [[nodiscard]] std::optional<Pid> PidOf(const ProcessSlot& resident) const;
@@ -70,6 +103,10 @@ class Homes {
   // Whether the PID is of a process that was here, in this or an earlier
   // opening of the store.
   [[nodiscard]] bool HasEnded(const Pid& pid) const;
+  // The slots of this home that processes may have: those below.
+  [[nodiscard]] uint32_t SlotsInUse(uint32_t home) const;
+  // The PID of the process in this slot of the home; nullopt: there is none.
+  [[nodiscard]] std::optional<Pid> PidIn(uint32_t home, uint32_t slot) const;
 
  private:
   static constexpr uint32_t kChunkEntries = 4096;
@@ -80,7 +117,8 @@ class Homes {
   // Who has a slot of a home. A writer clears `name`, writes `resident`, and
   // then writes `name`, both with release. A reader reads `name`, `resident`
   // (both with acquire) and `name` again: two equal names mean that `resident`
-  // belongs to them, because no name comes twice.
+  // belongs to them, because no name comes twice. While a process sleeps and
+  // wakes, its name stays, and `resident` says where it is.
   struct Entry {
     std::atomic<uint64_t> name{0};  // epoch and generation of the PID
     std::atomic<uint64_t> resident{0};
@@ -96,7 +134,10 @@ class Homes {
 
   struct Home {
     std::array<std::atomic<EntryChunk*>, kChunks> chunks{};
-    Mutex mutex;
+    mutable Mutex residency;
+    // Written under `residency`.
+    std::atomic<uint64_t> sleeps{0};
+    mutable Mutex mutex;
     // Slots below `next` are drawn, kept or in `free`.
     uint32_t next ABSL_GUARDED_BY(mutex) = 0;
     // Slots without a process, with the next generation of each.
@@ -108,6 +149,8 @@ class Homes {
   // Null: nobody has had a slot near.
   [[nodiscard]] const Entry* FindEntry(const Pid& pid) const;
   static Entry& MakeEntry(Home& home, uint32_t slot);
+  // The process in this slot of the process table has this PID.
+  void NameResident(const Pid& pid, const ProcessSlot& resident);
   Named& MakeNamed(uint32_t slot);
 
   std::optional<Pid> DrawFrom(uint32_t home_number);
@@ -116,6 +159,7 @@ class Homes {
   uint64_t max_ = UINT64_MAX;
   // PIDs that are drawn or kept and have not left. Relaxed: a count.
   std::atomic<uint64_t> used_{0};
+  std::atomic<uint64_t> dormant_{0};  // relaxed: a count
   const std::unique_ptr<std::array<Home, kHomes>> homes_;
   std::unique_ptr<std::array<std::atomic<NamedChunk*>, kResidentChunks>> named_;
 };

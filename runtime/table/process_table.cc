@@ -8,15 +8,70 @@
 
 namespace actord::runtime {
 
-FoundProcess ProcessTable::FindDurable(const Pid& pid) const {
+FoundProcess ProcessTable::Look(const Pid& pid,
+                                std::optional<ProcessSlot>& place) const {
+  place.reset();
   if (homes_ == nullptr) return {};
-  const std::optional<ProcessSlot> resident = homes_->Find(pid);
-  return resident ? FindResident(*resident) : FoundProcess{};
+  for (;;) {
+    place = homes_->Find(pid);
+    if (!place || place->is_dormant()) return {};
+    if (const FoundProcess found = FindResident(*place)) return found;
+    // It has just ended, or it is somewhere else by now.
+    FailPoint();
+    if (homes_->Find(pid) == place) {
+      place.reset();
+      return {};
+    }
+  }
 }
 
-std::optional<ProcessSlot> ProcessTable::ResidentOf(const Pid& pid) const {
-  if (!IsHomePid(pid)) return ProcessSlot{pid.slot, pid.generation};
-  return homes_ == nullptr ? std::nullopt : homes_->Find(pid);
+FoundProcess ProcessTable::FindDurable(const Pid& pid) const {
+  for (;;) {
+    std::optional<ProcessSlot> place;
+    const FoundProcess found = Look(pid, place);
+    if (found || !place || wake_ == nullptr || !wake_(pid)) return found;
+  }
+}
+
+FoundProcess ProcessTable::FindAwake(const Pid& pid) const {
+  if (IsOfSlot(pid)) return FindVolatile(pid);
+  std::optional<ProcessSlot> place;
+  return Look(pid, place);
+}
+
+bool ProcessTable::Lives(const Pid& pid) const {
+  if (IsOfSlot(pid)) return static_cast<bool>(FindVolatile(pid));
+  std::optional<ProcessSlot> place;
+  return Look(pid, place) || place.has_value();
+}
+
+bool ProcessTable::IsDormant(const Pid& pid) const {
+  if (homes_ == nullptr || !IsHomePid(pid)) return false;
+  const std::optional<ProcessSlot> place = homes_->Find(pid);
+  return place && place->is_dormant();
+}
+
+bool ProcessTable::Want(const Pid& pid, Owner by, uint8_t bit) const {
+  // A dormant process comes back with all bits.
+  if ((by == Owner::kAny || by == Owner::kNobody) && IsDormant(pid)) {
+    return true;
+  }
+  while (const FoundProcess process = Find(pid, by)) {
+    process->Want(bit);
+    FailPoint();
+    if (process.IsStill()) return true;
+    // A durable process may have fallen asleep.
+    if (!IsHomePid(pid)) return false;
+  }
+  return false;
+}
+
+bool ProcessTable::IsStillDurable(const Pid& pid) const {
+  for (;;) {
+    std::optional<ProcessSlot> place;
+    if (!Look(pid, place)) return place.has_value();
+    if (IsStill(*place)) return true;
+  }
 }
 
 void ProcessTable::WriteDurablePid(uint32_t slot, uint32_t generation,
@@ -38,6 +93,39 @@ void ProcessTable::Enter(Process& process, const Pid& pid) {
                 {slot, process.generation.load(std::memory_order_relaxed)});
 }
 
+Process* ProcessTable::ReserveAgain(Cache& cache, const ProcessType* type,
+                                    uint16_t method, uint8_t priority,
+                                    Owner owner, const Pid& parent,
+                                    uint64_t started_unix_ns) {
+  const uint32_t slot = cache.AllocateAbove(slots_);
+  if (slot == SlotTable<Process>::kNoSlot) return nullptr;
+  Process& process = slots_.At(slot);
+  Prepare(process, slot, type, method, priority, owner, parent,
+          started_unix_ns);
+  // Whoever wanted to learn of its end may still want to.
+  process.wanted.store(Wanted::kAll, std::memory_order_relaxed);
+  return &process;
+}
+
+void ProcessTable::EnterAgain(Process& process, const Pid& pid) {
+  const uint32_t slot = process.slot.load(std::memory_order_relaxed);
+  process.slot.store(slot | Process::kDurableSlot, std::memory_order_relaxed);
+  homes_->Wake(pid, {slot, process.generation.load(std::memory_order_relaxed)});
+}
+
+bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word) {
+  const MutexLock lock(homes_->ResidencyOf(pid));
+  // Nobody can put an event into the mailbox meanwhile, but for completions
+  // that no yield waits for any more.
+  if (!process.activity.compare_exchange_strong(word, Activity::kEnded,
+                                                std::memory_order_acq_rel)) {
+    return false;
+  }
+  homes_->Sleep(pid);
+  process.generation.fetch_add(1, std::memory_order_seq_cst);
+  return true;
+}
+
 // (Inlined: a part of each end.)
 [[gnu::always_inline]] inline void ProcessTable::FreeSlot(
     Cache& cache, const Process& process, uint32_t slot) {
@@ -47,6 +135,10 @@ void ProcessTable::Enter(Process& process, const Pid& pid) {
     return;
   }
   cache.Free(slots_, slot);
+}
+
+void ProcessTable::ReleaseAsleep(Cache& cache, const Process& process) {
+  FreeSlot(cache, process, process.index());
 }
 
 void ProcessTable::ReleaseDurable(Cache& cache, Process& process) {
@@ -62,9 +154,10 @@ void ProcessTable::ReleaseDurable(Cache& cache, Process& process) {
 bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
   if (IsHomePid(pid)) {
     if (homes_ == nullptr || !homes_->MayHaveLived(pid)) return false;
+    if (IsDormant(pid)) return false;  // it could not be brought back
     if (by != Owner::kAny && by != Owner::kNobody) return true;
     // An ending process leaves its home a moment after nobody can find it.
-    return !FindDurable(pid);
+    return !Lives(pid);
   }
   if (pid.node != node_ || pid.incarnation != incarnation_ ||
       (pid.generation & 1) == 0) {
@@ -77,6 +170,12 @@ bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
 }
 
 absl::Status ProcessTable::WhyNotFound(const Pid& pid, Owner by) const {
+  if (IsDormant(pid)) {
+    return Error(absl::StatusCode::kUnavailable, reason::kStopped,
+                 absl::StrCat("process ", FormatPid(pid),
+                              " cannot be read from the store, because the "
+                              "daemon ends"));
+  }
   if (HasEnded(pid, by)) {
     return Error(absl::StatusCode::kFailedPrecondition, reason::kProcessEnded,
                  absl::StrCat("process ", FormatPid(pid), " has ended"));

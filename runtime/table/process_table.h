@@ -2,7 +2,8 @@
 // belongs to one of them.
 //
 // A volatile process has the PID of its slot. A durable process has a PID of a
-// home (homes.h), and the top bit of Process::slot says so.
+// home (homes.h), and the top bit of Process::slot says so. A dormant process
+// has no slot. Find brings it back.
 //
 // Thread-safety: Find, At, SlotsInUse and SetLimit from any thread; a Cache
 // belongs to one thread at a time.
@@ -12,7 +13,9 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "runtime/memory/slot_table.h"
@@ -61,9 +64,12 @@ class ProcessTable {
     if (counts_owners) processes_of_.Count();
   }
 
+  // Brings a dormant process back. False: it cannot be brought back.
+  using Wake = std::function<bool(const Pid&)>;
   // From now on durable processes can be here. `homes` is borrowed, and
   // outlives the table. To be called before any other thread uses the table.
   void SetHomes(Homes& homes) { homes_ = &homes; }
+  void SetWake(Wake wake) { wake_ = std::move(wake); }
 
   // Applies to new processes: live processes stay, even above the limit.
   void SetLimit(size_t limit) { slots_.SetLimit(limit); }
@@ -71,35 +77,51 @@ class ProcessTable {
   // The process, if it lives here now. (Every message passes through Find, and
   // GCC would not inline it.)
   [[gnu::always_inline]] FoundProcess Find(const Pid& pid) const {
-    if (pid.node != node_ || pid.incarnation != incarnation_ ||
-        pid.slot >= slots_.SlotsInUse()) [[unlikely]] {
-      return FindDurable(pid);
+    if (IsOfSlot(pid)) [[likely]] {
+      return FindVolatile(pid);
     }
-    const FoundProcess found = FindResident({pid.slot, pid.generation});
-    // A durable process has the PID of its home alone.
-    return found && found->is_durable() ? FoundProcess{} : found;
+    return FindDurable(pid);
   }
 
   // The same for one who may not know of all processes. (Relaxed: if the slot
   // has another process by now, its owner decides nothing, because an event for
   // `pid` is dropped.)
   [[gnu::always_inline]] FoundProcess Find(const Pid& pid, Owner by) const {
-    const FoundProcess found = Find(pid);
-    return found && Sees(by, found->owner.load(std::memory_order_relaxed))
-               ? found
-               : FoundProcess{};
+    return SeenBy(by, Find(pid));
   }
+  // Find, for a volatile process alone.
+  [[gnu::always_inline]] FoundProcess FindVolatile(const Pid& pid,
+                                                   Owner by) const {
+    return IsOfSlot(pid) ? SeenBy(by, FindVolatile(pid)) : FoundProcess{};
+  }
+  // Find, for a process that is not dormant. Wakes nobody.
+  [[nodiscard]] FoundProcess FindAwake(const Pid& pid) const;
+  [[nodiscard]] bool IsDormant(const Pid& pid) const;
+  // Whether the process lives, dormant or not. Wakes nobody.
+  [[nodiscard]] bool Lives(const Pid& pid) const;
+  // Whether the PID is one of the homes.
+  [[nodiscard]] bool HasHome(const Pid& pid) const {
+    return homes_ != nullptr && homes_->MayHaveLived(pid);
+  }
+  // As long as the caller holds this lock, a durable process that FindAwake has
+  // found stays in its slot, unless it ends. Precondition: HasHome.
+  [[nodiscard]] Mutex& ResidencyOf(const Pid& pid) const {
+    return homes_->ResidencyOf(pid);
+  }
+  [[nodiscard]] const Homes* homes() const { return homes_; }
+
+  // The end of the process is told to the observer of this bit (Process::Want)
+  // from now on. False: no such process lives here that `by` sees.
+  [[nodiscard]] bool Want(const Pid& pid, Owner by, uint8_t bit) const;
 
   // Whether a process has not ended since Find found it. The check is an RMW,
   // so a thread that ends the process later sees all that the caller did
   // before. Precondition: Find has found the process.
   [[nodiscard]] bool IsStill(const Pid& pid) const {
-    const std::optional<ProcessSlot> resident = ResidentOf(pid);
-    if (!resident) return false;
-    Process& process = slots_.At(resident->slot);
-    WillChange(&process.generation);
-    return process.generation.fetch_add(0, std::memory_order_seq_cst) ==
-           resident->generation;
+    if (IsHomePid(pid)) [[unlikely]] {
+      return IsStillDurable(pid);
+    }
+    return IsStill(ProcessSlot{pid.slot, pid.generation});
   }
 
   // Why Find found nothing: PROCESS_ENDED if the process has lived here,
@@ -134,6 +156,27 @@ class ProcessTable {
   // found by it. Precondition: SetHomes was called, the homes have drawn or
   // kept the PID, and no other thread knows of the process.
   void Enter(Process& process, const Pid& pid);
+  // Reserve for a dormant process, which the limits count already, and which
+  // comes back even above the limit of the table. Null: there are
+  // SlotTable::kMaxSlots processes.
+  Process* ReserveAgain(Cache& cache, const ProcessType* type, uint16_t method,
+                        uint8_t priority, Owner owner, const Pid& parent,
+                        uint64_t started_unix_ns);
+  // Makes it durable, as Enter. Precondition: the caller holds ResidencyOf the
+  // PID, the process is complete, and its word has no `ended`.
+  void EnterAgain(Process& process, const Pid& pid);
+  // The process falls asleep if its word is still `word`, which is that of its
+  // running turn. False: something has come for it. Precondition: it has no
+  // state and no events, and its home can bring it back.
+  [[nodiscard]] bool Sleep(Process& process, const Pid& pid, uint64_t word);
+  // Gives the slot of a process back that is asleep.
+  void ReleaseAsleep(Cache& cache, const Process& process);
+  // Counts a dormant process of the store. False: a limit, which `why` names,
+  // has no room.
+  [[nodiscard]] bool CountDormant(const ProcessType* type, Owner owner,
+                                  NoRoom& why) {
+    return !has_limits_ || TakeLimited(type, owner, why);
+  }
   // The process of a PID that Reserve has given out; the process has not begun.
   [[nodiscard]] Process& Reserved(const Pid& pid) const {
     ACTORD_ASSERT_HOT(slots_.At(pid.slot).generation.load() == pid.generation,
@@ -221,10 +264,37 @@ class ProcessTable {
                ? FoundProcess{&process, live}
                : FoundProcess{};
   }
-  // Of a PID that is not of a slot in use.
+  [[gnu::always_inline]] bool IsOfSlot(const Pid& pid) const {
+    return pid.node == node_ && pid.incarnation == incarnation_ &&
+           pid.slot < slots_.SlotsInUse();
+  }
+  // Precondition: IsOfSlot.
+  [[gnu::always_inline]] FoundProcess FindVolatile(const Pid& pid) const {
+    const FoundProcess found = FindResident({pid.slot, pid.generation});
+    // A durable process has the PID of its home alone.
+    return found && found->is_durable() ? FoundProcess{} : found;
+  }
+  [[gnu::always_inline]] static FoundProcess SeenBy(Owner by,
+                                                    const FoundProcess& found) {
+    return found && Sees(by, found->owner.load(std::memory_order_relaxed))
+               ? found
+               : FoundProcess{};
+  }
+  // Of a PID that is not of a slot in use. Brings a dormant process back.
   [[gnu::noinline]] FoundProcess FindDurable(const Pid& pid) const;
-  // nullopt: no process here has or had this PID.
-  [[nodiscard]] std::optional<ProcessSlot> ResidentOf(const Pid& pid) const;
+  // The process of the PID if it is in a slot. `place`: where the homes have
+  // it; nullopt: it has ended.
+  FoundProcess Look(const Pid& pid, std::optional<ProcessSlot>& place) const;
+  [[nodiscard]] bool IsStill(const ProcessSlot& resident) const {
+    Process& process = slots_.At(resident.slot);
+    WillChange(&process.generation);
+    return process.generation.fetch_add(0, std::memory_order_seq_cst) ==
+           resident.generation;
+  }
+  [[gnu::noinline]] bool IsStillDurable(const Pid& pid) const;
+  static void Prepare(Process& process, uint32_t slot, const ProcessType* type,
+                      uint16_t method, uint8_t priority, Owner owner,
+                      const Pid& parent, uint64_t now_unix_ns);
   void WriteSlotPid(uint32_t slot, uint32_t generation, Pid& pid) const {
     const uint64_t words[] = {uint64_t{incarnation_} << 32 | node_,
                               uint64_t{generation} << 32 | slot};
@@ -258,6 +328,7 @@ class ProcessTable {
   const uint32_t node_;
   const uint32_t incarnation_;
   Homes* homes_ = nullptr;  // null: all processes are volatile
+  Wake wake_;               // null: no process is dormant
   SlotTable<Process> slots_;
   // False: a begin and an end of a process pay this test alone.
   const bool has_limits_;
@@ -281,6 +352,13 @@ inline Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
     return nullptr;
   }
   Process& process = slots_.At(slot);
+  Prepare(process, slot, type, method, priority, owner, parent, now_unix_ns);
+  return &process;
+}
+
+[[gnu::always_inline]] inline void ProcessTable::Prepare(
+    Process& process, uint32_t slot, const ProcessType* type, uint16_t method,
+    uint8_t priority, Owner owner, const Pid& parent, uint64_t now_unix_ns) {
   ACTORD_ASSERT_HOT(owner != Owner::kAny,
                     "process_table.h: nobody owns what kAny stands for");
   ACTORD_ASSERT_HOT((process.generation.load() & 1) == 0 &&
@@ -309,7 +387,6 @@ inline Process* ProcessTable::Reserve(Cache& cache, const ProcessType* type,
   process.generation.store(
       process.generation.load(std::memory_order_relaxed) + 1,
       std::memory_order_release);
-  return &process;
 }
 
 }  // namespace actord::runtime

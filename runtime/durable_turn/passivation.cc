@@ -1,0 +1,64 @@
+// How a durable process becomes dormant: its state is closed, and its slot is
+// given back. The store has its image, and whoever sends it a message brings it
+// back (runtime/wake.cc).
+#include <utility>
+
+#include "runtime/durable_turn/durable_turn.h"
+
+namespace actord::runtime {
+
+bool DurableTurn::WaitsForMessages(const Process& process,
+                                   const DurableState& state) {
+  return process.state != nullptr && !state.restore_due && !process.step_due &&
+         !process.init_due && process.in_hand == nullptr &&
+         process.messages.IsEmpty() && process.replies == 0 &&
+         process.admitted == nullptr && process.input == nullptr &&
+         process.owed_calls == nullptr && process.upgrading == nullptr &&
+         process.yields_count.load(std::memory_order_relaxed) == 0 &&
+         !process.cancel_requested.load(std::memory_order_relaxed) &&
+         state.calls.empty() && state.yields.empty() &&
+         state.lifetime_ns == 0 && state.spawn.pid.empty();
+}
+
+std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
+                                                 DurableState& state) {
+  const Envelope* const event = process.urgent_taken.head();
+  if (event == nullptr || event->type != kEventPassivate ||
+      process.urgent_taken.After(event) != nullptr) {
+    return std::nullopt;
+  }
+  const auto was = event->ReadHeader<PassivateHeader>();
+  const bool is_stale = event->generation != turn.generation;
+  lane_.Free(process.urgent_taken.PopFront());
+  if (is_stale || process.steps.load(std::memory_order_relaxed) != was.steps ||
+      durable().store().Applied() < was.position || IsReplayed(process) ||
+      shared_.limits.max_lifetime_ns() != LiveLimits::kForeverNs ||
+      !WaitsForMessages(process, state)) {
+    return std::nullopt;
+  }
+  const Pid pid = PidOf(process, turn);
+  caller_.Close(process, *process.type.load(std::memory_order_relaxed),
+                std::exchange(process.state, nullptr));
+  process.running.store(false, std::memory_order_relaxed);
+  durable().NoteCalls(state);
+  if (shared_.processes.Sleep(process, pid, turn.word)) {
+    durable().ForgetDormant(process);
+    lane_.WithMemory([&](BufferCache& /*buffers*/, ProcessTable::Cache& cache) {
+      shared_.processes.ReleaseAsleep(cache, process);
+    });
+    return kHasEnded;
+  }
+  process.running.store(true, std::memory_order_relaxed);
+  // Something has come for it meanwhile.
+  absl::StatusOr<StoredProcess> stored = durable().store().ReadProcess(pid);
+  if (!stored.ok()) {
+    durable().store().FailRead(stored.status());
+    Quarantine(process, turn, state, stored.status().message());
+    return Idle(process, turn, state);
+  }
+  state.restore_due = true;
+  state.image = std::move(stored->image);
+  return std::nullopt;
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,27 @@
+// What the start of the daemon and the return of a dormant process share: how a
+// process in the store becomes one in memory.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "runtime/durable/durable_processes.h"
+#include "runtime/durable/durable_store.h"
+#include "runtime/process/catalog.h"
+#include "runtime/process/process.h"
+#include "runtime/scheduler/lane.h"
+
+namespace actord::runtime {
+
+// Whether the process can go on with the type that is loaded.
+// FAILED_PRECONDITION: it cannot, and the message says why. `type`: null if
+// none is loaded.
+absl::Status CheckType(const StoredProcess& stored, const ProcessType* type,
+                       uint32_t method);
+// What the store says of the process, besides its mailbox. Takes the image.
+// DATA_LOSS: the store is damaged. Precondition: no other thread knows of the
+// process.
+absl::Status FillProcess(Process& process, StoredProcess& stored,
+                         DurableState& state, Lane& lane);
+
+}  // namespace actord::runtime

@@ -1,0 +1,74 @@
+// Dormant processes: which ones begin so after a start, and how one comes back
+// when somebody needs it. How a process becomes dormant:
+// runtime/durable_turn/passivation.cc.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core.h"
+#include "runtime/recovery.h"
+#include "runtime/system/absl_text.h"
+
+namespace actord::runtime {
+
+bool Runtime::Core::MayBeDormant(const StoredProcess& stored,
+                                 const ProcessType& type) const {
+  if (options.durable.passivate_after_ns == 0 || !stored.WaitsForMessages() ||
+      limits.max_lifetime_ns() != LiveLimits::kForeverNs) {
+    return false;
+  }
+  const StepMarks* const marks = options.store->marks();
+  return marks == nullptr || marks->Find(stored.pid, type.code) == nullptr;
+}
+
+bool Runtime::Core::Wake(const Pid& pid) {
+  Homes& homes = durable->homes();
+  Mutex& residency = homes.ResidencyOf(pid);
+  for (;;) {
+    uint64_t sleeps = 0;
+    {
+      const MutexLock lock(residency);
+      if (!processes.IsDormant(pid)) return true;
+      sleeps = homes.SleepsOf(pid);
+    }
+    // Without the lock: the disk may be slow.
+    absl::StatusOr<StoredProcess> stored = options.store->ReadProcess(pid);
+    const MutexLock lock(residency);
+    if (!processes.IsDormant(pid)) return true;
+    // It may have come back, taken a step and fallen asleep meanwhile.
+    if (homes.SleepsOf(pid) != sleeps) continue;
+    absl::Status status = stored.status();
+    if (status.ok()) status = BringBack(*std::move(stored));
+    if (status.ok()) return true;
+    options.store->FailRead(status);
+    return false;
+  }
+}
+
+absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
+  const ProcessEntry& entry = stored.entry;
+  const records::RuntimeImage& image = entry.runtime;
+  const ProcessType* const type = catalog.FindProcessType(entry.process_type);
+  const uint32_t method = type == nullptr ? ProcessType::kNoSuchMethod
+                                          : type->FindMethod(entry.method);
+  absl::Status status = CheckType(stored, type, method);
+  if (!status.ok()) return status;
+  Process* const process = lane.WithMemory([&](BufferCache& /*buffers*/,
+                                               ProcessTable::Cache& cache) {
+    return processes.ReserveAgain(cache, type, static_cast<uint16_t>(method),
+                                  image.priority, image.owner, image.parent,
+                                  image.started_unix_ns);
+  });
+  if (process == nullptr) {
+    return absl::ResourceExhaustedError(
+        "the process table has no slot left for a dormant process");
+  }
+  // Its first turn restores the state.
+  status = FillProcess(*process, stored, durable->BeginAgain(*process), lane);
+  if (!status.ok()) return status;
+  Activity::Add(process->activity, -Activity::kEnded);
+  processes.EnterAgain(*process, stored.pid);
+  return absl::OkStatus();
+}
+
+}  // namespace actord::runtime
