@@ -119,7 +119,9 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                    [this](Lane& thread_lane, BlockingCalls& blocking_calls) {
                      return MakeRunner(thread_lane, blocking_calls);
                    }}),
-      task_timer_thread(tasks) {
+      task_timer_thread(tasks),
+      passivator(durable == nullptr ? nullptr
+                                    : std::make_unique<Passivator>(*this)) {
   ACTORD_ASSERT(ValidateLimits(options).ok(), "core.h: the limits are checked");
   ACTORD_ASSERT(
       options.workers > 0 && options.incarnation != 0 && options.log != nullptr,
@@ -144,6 +146,7 @@ std::shared_ptr<ProcessRunner> Runtime::Core::MakeRunner(
 }
 
 Runtime::Core::~Core() {
+  if (passivator != nullptr) passivator->Stop();
   shutdown.Run(ShutdownMode::kNow, absl::ZeroDuration());
   task_timer_thread.Stop();
   pool.Stop(UINT64_MAX);
@@ -181,6 +184,7 @@ absl::Status Runtime::Core::StartThreads() {
     if (status.ok() && !options.external_commands.empty()) {
       status = task_timer_thread.Start();
     }
+    if (status.ok() && passivator != nullptr) status = passivator->Start();
     if (!status.ok()) return status;
     state.store(RunState::kServing, std::memory_order_seq_cst);
     return status;
@@ -318,6 +322,7 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.remote_workers = work.workers;
   stats.tasks_leased = work.leased;
   stats.blocking_queue = pool.queued();
+  stats.processes_dormant = durable == nullptr ? 0 : durable->homes().dormant();
   stats.results_kept = results.kept();
   stats.results_bytes = results.bytes();
   stats.refused_payloads = limits.refused_payloads();

@@ -22,6 +22,7 @@
 #include "runtime/effects/calls.h"
 #include "runtime/effects/dispatcher.h"
 #include "runtime/effects/undelivered.h"
+#include "runtime/passivator.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/scheduler/shutdown_orders.h"
@@ -66,6 +67,12 @@ class Runtime::Core {
                           const RequestId* id);
   // See Runtime.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
+  // See Runtime. (listing.cc)
+  [[nodiscard]] absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
+                                                     Owner by) const;
+  [[nodiscard]] ProcessPage ListProcesses(const ProcessFilter& filter,
+                                          uint32_t first_slot,
+                                          size_t page_size) const;
   // Posts a cancel or a terminate from outside. `deadline`: of a cancel, for
   // the record of a durable process; the caller sets it in this start.
   Sent Control(Owner by, const Pid& to, uint16_t type, std::string_view reason,
@@ -123,6 +130,7 @@ class Runtime::Core {
   const SipKey step_secret;  // for the random bits of steps
   WorkerThreads threads;
   TaskTimerThread task_timer_thread;
+  const std::unique_ptr<Passivator> passivator;  // null: there is no store
 
  private:
   // The turn classes of a thread that runs workers (thread_turns.h).

@@ -80,6 +80,25 @@ std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
   return info;
 }
 
+// What the store says of a dormant process.
+ProcessInfo InfoOf(const StoredProcess& stored) {
+  const records::RuntimeImage& image = stored.entry.runtime;
+  return {.pid = stored.pid,
+          .parent = image.parent,
+          .owner = image.owner,
+          .process_type = stored.entry.process_type,
+          .method = stored.entry.method,
+          .state = ProcessState::kDormant,
+          .priority = image.priority,
+          .started_unix_ns = image.started_unix_ns,
+          .steps = image.turn.step,
+          .mailbox_messages = 0,
+          .mailbox_bytes = 0,
+          .yields = 0,
+          .cancel_requested = false,
+          .place = 0};
+}
+
 bool Matches(const ProcessFilter& filter, const ProcessInfo& info) {
   return Sees(filter.by, info.owner) &&
          (filter.process_type.empty() ||
@@ -88,40 +107,147 @@ bool Matches(const ProcessFilter& filter, const ProcessInfo& info) {
          (filter.parent.empty() || filter.parent == info.parent);
 }
 
+// Describes a durable process. Nullopt: it does not live, or has not begun.
+std::optional<ProcessInfo> ReadDurable(const ProcessTable& processes,
+                                       DurableStore& store, const Pid& pid) {
+  // It may fall asleep and wake up between two looks.
+  constexpr int kMaxMoves = 3;
+  for (int look = 0; look < kMaxMoves; ++look) {
+    if (const FoundProcess found = processes.FindAwake(pid)) {
+      std::optional<ProcessInfo> info = ReadSlot(processes, found->index());
+      if (info && info->pid == pid) return info;
+    } else if (processes.IsDormant(pid)) {
+      const absl::StatusOr<StoredProcess> stored = store.ReadProcess(pid);
+      if (stored.ok()) return InfoOf(*stored);
+    }
+    if (!processes.Lives(pid)) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Fills a page of a list.
+class PageWriter {
+ public:
+  PageWriter(const ProcessFilter& filter, size_t page_size)
+      : filter_(filter), page_size_(page_size) {}
+
+  // False: the page ends before this place.
+  bool LooksAt(uint32_t place, size_t cost) {
+    if (looked_at_ >= kMaxLookedAt) {
+      page_.next_slot = place;
+      return false;
+    }
+    looked_at_ += cost;
+    return true;
+  }
+  // False: the page is full.
+  bool Add(uint32_t place, std::optional<ProcessInfo> info) {
+    if (!info || !Matches(filter_, *info)) return true;
+    if (page_.processes.size() == page_size_) {
+      page_.next_slot = place;
+      return false;
+    }
+    info->place = place;
+    page_.processes.push_back(*std::move(info));
+    return true;
+  }
+  ProcessPage TakePage() { return std::move(page_); }
+
+ private:
+  const ProcessFilter& filter_;
+  const size_t page_size_;
+  size_t looked_at_ = 0;
+  ProcessPage page_;
+};
+
+// The places of a list: the slots of the process table, for volatile processes,
+// and behind them the slots of the homes. So a durable process has one place,
+// wherever it is in memory.
+constexpr uint32_t kHomesPlace = SlotTable<Process>::kMaxSlots;
+// A read from the store, compared with a look at a slot.
+constexpr size_t kReadCost = 64;
+
+bool ListVolatile(const ProcessTable& processes, uint32_t first,
+                  PageWriter& page) {
+  const uint32_t slots = processes.SlotsInUse();
+  for (uint32_t slot = first; slot < slots; ++slot) {
+    if (!page.LooksAt(slot, 1)) return false;
+    if (processes.At(slot).is_durable()) continue;
+    std::optional<ProcessInfo> info = ReadSlot(processes, slot);
+    if (info && IsHomePid(info->pid)) continue;
+    if (!page.Add(slot, std::move(info))) return false;
+  }
+  return true;
+}
+
+bool ListDurable(const ProcessTable& processes, DurableStore& store,
+                 const ProcessFilter& filter, uint32_t first,
+                 PageWriter& page) {
+  const Homes& homes = *processes.homes();
+  const bool needs_dormant =
+      !filter.state || *filter.state == ProcessState::kDormant;
+  uint32_t slot = first % Homes::kMaxSlots;
+  for (uint32_t home = first / Homes::kMaxSlots; home < kHomes; ++home) {
+    const uint32_t slots = homes.SlotsInUse(home);
+    for (; slot < slots; ++slot) {
+      const uint32_t place = kHomesPlace + home * Homes::kMaxSlots + slot;
+      const std::optional<Pid> pid = homes.PidIn(home, slot);
+      const bool is_dormant = pid && processes.IsDormant(*pid);
+      if (!page.LooksAt(place, is_dormant && needs_dormant ? kReadCost : 1)) {
+        return false;
+      }
+      if (!pid || (is_dormant && !needs_dormant)) continue;
+      if (!page.Add(place, ReadDurable(processes, store, *pid))) return false;
+    }
+    slot = 0;
+  }
+  return true;
+}
+
 }  // namespace
 
-absl::StatusOr<ProcessInfo> Runtime::Describe(const Pid& pid, Owner by) const {
-  const FoundProcess found = core_->processes.Find(pid, by);
-  if (found) {
+absl::StatusOr<ProcessInfo> Runtime::Core::Describe(const Pid& pid,
+                                                    Owner by) const {
+  if (processes.HasHome(pid)) {
     std::optional<ProcessInfo> info =
-        ReadSlot(core_->processes, found->index());
+        ReadDurable(processes, *options.store, pid);
+    if (info && Sees(by, info->owner)) return *std::move(info);
+    return processes.WhyNotFound(pid, processes.Lives(pid) ? by : Owner::kAny);
+  }
+  const FoundProcess found = processes.Find(pid, by);
+  if (found) {
+    std::optional<ProcessInfo> info = ReadSlot(processes, found->index());
     if (info && info->pid == pid && Sees(by, info->owner)) {
       return *std::move(info);
     }
   }
   // It has just ended, or has not begun yet: `by` may know which.
-  return core_->processes.WhyNotFound(pid, found ? Owner::kAny : by);
+  return processes.WhyNotFound(pid, found ? Owner::kAny : by);
+}
+
+ProcessPage Runtime::Core::ListProcesses(const ProcessFilter& filter,
+                                         uint32_t first_slot,
+                                         size_t page_size) const {
+  PageWriter page(filter, page_size);
+  if (first_slot < kHomesPlace) {
+    if (!ListVolatile(processes, first_slot, page)) return page.TakePage();
+    first_slot = kHomesPlace;
+  }
+  if (processes.homes() != nullptr) {
+    ListDurable(processes, *options.store, filter, first_slot - kHomesPlace,
+                page);
+  }
+  return page.TakePage();
+}
+
+absl::StatusOr<ProcessInfo> Runtime::Describe(const Pid& pid, Owner by) const {
+  return core_->Describe(pid, by);
 }
 
 ProcessPage Runtime::ListProcesses(const ProcessFilter& filter,
                                    uint32_t first_slot,
                                    size_t page_size) const {
-  ProcessPage page;
-  const uint32_t slots = core_->processes.SlotsInUse();
-  for (uint32_t slot = first_slot; slot < slots; ++slot) {
-    if (slot - first_slot == kMaxLookedAt) {
-      page.next_slot = slot;
-      break;
-    }
-    std::optional<ProcessInfo> info = ReadSlot(core_->processes, slot);
-    if (!info || !Matches(filter, *info)) continue;
-    if (page.processes.size() == page_size) {
-      page.next_slot = slot;
-      break;
-    }
-    page.processes.push_back(*std::move(info));
-  }
-  return page;
+  return core_->ListProcesses(filter, first_slot, page_size);
 }
 
 }  // namespace actord::runtime

@@ -158,10 +158,11 @@ class Runtime {
 
   absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
                                        Owner by = Owner::kAny) const;
-  // Lists at most `page_size` processes from slot `first_slot` on. A process
-  // that lives during the whole walk over all pages is listed exactly once. One
-  // call examines at most kMaxLookedAt slots, so a page before the last may be
-  // short or empty.
+  // Lists at most `page_size` processes from the place `first_slot` on. A
+  // process that lives during the whole walk over all pages is listed exactly
+  // once. One call examines at most kMaxLookedAt places, so a page before the
+  // last may be short or empty. Dormant processes are read from the store, and
+  // stay dormant.
   ProcessPage ListProcesses(const ProcessFilter& filter, uint32_t first_slot,
                             size_t page_size) const;
   // Makes processes whose types are upgraded to one of `versions` take a turn,

@@ -13,7 +13,8 @@ namespace actord::runtime {
 
 bool Runtime::Core::MayBeDormant(const StoredProcess& stored,
                                  const ProcessType& type) const {
-  if (options.durable.passivate_after_ns == 0 || !stored.WaitsForMessages() ||
+  if (options.durable.passivate_after == absl::InfiniteDuration() ||
+      !stored.WaitsForMessages() ||
       limits.max_lifetime_ns() != LiveLimits::kForeverNs) {
     return false;
   }

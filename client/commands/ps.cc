@@ -121,7 +121,7 @@ void AddPs(CLI::App& app, Action& chosen) {
       ->type_name("NAME");
   command->add_option("--state", options->state, "Only processes in this state")
       ->check(CLI::IsMember(StateNames()).description(""))
-      ->type_name("ready|running|blocked|idle");
+      ->type_name("ready|running|blocked|idle|dormant");
   command
       ->add_option("--parent", options->parent, "Only children of this process")
       ->type_name("PID");

@@ -30,7 +30,8 @@ Fields Overview(const v1::GetStatusResponse& status) {
                  Rfc3339(ToTime(status.start_time()))},
       {"Workers", std::to_string(status.workers())},
       {"Processes",
-       WithThousands(counters.processes_live()) + " live, " +
+       WithThousands(counters.processes_live()) + " live (" +
+           WithThousands(counters.processes_dormant()) + " dormant), " +
            WithThousands(counters.processes_started_total()) + " started, " +
            WithThousands(counters.processes_ended_total()) + " ended, " +
            WithThousands(counters.processes_failed_total()) +

@@ -135,7 +135,10 @@ std::vector<TypeRow> TypesOf(const std::vector<ProcessRow>& rows) {
     type.ready += process.state() == v1::PROCESS_STATE_READY ? 1U : 0U;
     type.running += process.state() == v1::PROCESS_STATE_RUNNING ? 1U : 0U;
     type.blocked += process.state() == v1::PROCESS_STATE_BLOCKED ? 1U : 0U;
-    type.idle += process.state() == v1::PROCESS_STATE_IDLE ? 1U : 0U;
+    type.idle += process.state() == v1::PROCESS_STATE_IDLE ||
+                         process.state() == v1::PROCESS_STATE_DORMANT
+                     ? 1U
+                     : 0U;
     type.steps += process.steps();
     if (row.steps_rate) {
       type.steps_rate = type.steps_rate.value_or(0) + *row.steps_rate;

@@ -40,8 +40,10 @@ int StateRank(const ProcessRow& row) {
       return 2;
     case v1::PROCESS_STATE_IDLE:
       return 3;
-    default:
+    case v1::PROCESS_STATE_DORMANT:
       return 4;
+    default:
+      return 5;
   }
 }
 

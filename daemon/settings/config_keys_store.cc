@@ -116,6 +116,15 @@ void AddProcessKeys(std::vector<ConfigKey>& keys) {
       NumberCodec<uint64_t>{.min = 1, .max = 1 << 28},
       ACTORD_MEMBER(runtime.durable.max_processes)));
   keys.push_back(Single(
+      {"store.passivate_after", "store-passivate-after", "DURATION",
+       "A durable process of an image type leaves the memory when it has "
+       "waited "
+       "for a message for this long, at least 1s, and comes back with the next "
+       "one. If limits.max_processes is nearly reached, 1s is enough. none "
+       "means that it stays; then a start reads all processes into memory."},
+      BoundedDurationCodec{{}, absl::Seconds(1), absl::InfiniteDuration()},
+      ACTORD_MEMBER(runtime.durable.passivate_after)));
+  keys.push_back(Single(
       {"store.max_crashes", "store-max-crashes", "N",
        "A durable process whose step has ended the daemon by a crash this "
        "often, up to 1000, goes into quarantine at the next start. A clean end "

@@ -95,7 +95,7 @@ void WatchStream::TakePage() {
     if (bytes > kPageBytes && snapshot.processes_size() > 1) {
       // The next page begins with this process.
       snapshot.mutable_processes()->RemoveLast();
-      next_slot = info.pid.slot;
+      next_slot = info.place;
       break;
     }
   }

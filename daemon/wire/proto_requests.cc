@@ -108,6 +108,8 @@ absl::StatusOr<std::optional<runtime::ProcessState>> ReadState(
       return runtime::ProcessState::kBlocked;
     case v1::PROCESS_STATE_IDLE:
       return runtime::ProcessState::kIdle;
+    case v1::PROCESS_STATE_DORMANT:
+      return runtime::ProcessState::kDormant;
     default:
       return Wrong("state", "is not a state that this daemon knows");
   }

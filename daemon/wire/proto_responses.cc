@@ -19,6 +19,8 @@ v1::ProcessState ToProto(runtime::ProcessState state) {
       return v1::PROCESS_STATE_BLOCKED;
     case runtime::ProcessState::kIdle:
       return v1::PROCESS_STATE_IDLE;
+    case runtime::ProcessState::kDormant:
+      return v1::PROCESS_STATE_DORMANT;
   }
   return v1::PROCESS_STATE_UNSPECIFIED;
 }

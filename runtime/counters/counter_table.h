@@ -120,5 +120,7 @@
        "`quotas.mailbox_bytes`. Those of one submission are refused together " \
        "and count as one.") \
   LANE(refused_external_of_owner, "yield_owner_limit_total", "yields", \
-       "External yields that were refused because of `quotas.yield_bytes`.")
+       "External yields that were refused because of `quotas.yield_bytes`.") \
+  GAUGE(processes_dormant, "processes_dormant", "processes", \
+        "Live durable processes that are in the store and not in memory.")
 // clang-format on

@@ -13,7 +13,8 @@ bool DurableTurn::WaitsForMessages(const Process& process,
          !process.init_due && process.in_hand == nullptr &&
          process.messages.IsEmpty() && process.replies == 0 &&
          process.admitted == nullptr && process.input == nullptr &&
-         process.owed_calls == nullptr && process.upgrading == nullptr &&
+         (process.owed_calls == nullptr || process.owed_calls->calls.empty()) &&
+         process.upgrading == nullptr &&
          process.yields_count.load(std::memory_order_relaxed) == 0 &&
          !process.cancel_requested.load(std::memory_order_relaxed) &&
          state.calls.empty() && state.yields.empty() &&
@@ -40,6 +41,7 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
   caller_.Close(process, *process.type.load(std::memory_order_relaxed),
                 std::exchange(process.state, nullptr));
   process.running.store(false, std::memory_order_relaxed);
+  delete std::exchange(process.owed_calls, nullptr);
   durable().NoteCalls(state);
   if (shared_.processes.Sleep(process, pid, turn.word)) {
     durable().ForgetDormant(process);

@@ -20,7 +20,8 @@ namespace actord::runtime {
 // lock is held for long.
 inline constexpr size_t kMaxLookedAt = 1 << 16;
 
-enum class ProcessState { kReady, kRunning, kBlocked, kIdle };
+// kDormant: idle, and in the store alone.
+enum class ProcessState { kReady, kRunning, kBlocked, kIdle, kDormant };
 
 struct ProcessInfo {
   Pid pid;
@@ -36,6 +37,8 @@ struct ProcessInfo {
   uint64_t mailbox_bytes = 0;  // memory held, in buffers of 64 bytes
   uint64_t yields = 0;         // outstanding
   bool cancel_requested = false;
+  // The page of a list that begins with this process.
+  uint32_t place = 0;
 };
 
 struct ProcessFilter {
@@ -46,8 +49,9 @@ struct ProcessFilter {
 };
 
 struct ProcessPage {
-  std::vector<ProcessInfo> processes;  // in the order of their slots
-  // Where the next page begins; 0: this was the last page.
+  // In the order of their places: volatile processes first, then durable ones.
+  std::vector<ProcessInfo> processes;
+  // The place where the next page begins; 0: this was the last page.
   uint32_t next_slot = 0;
 };
 

@@ -35,8 +35,8 @@ struct DurableLimits {
   uint64_t max_history_bytes = 64 << 20;
   uint64_t max_history_steps = 50'000;
   // A process of an image type that has waited for a message for so long leaves
-  // the memory. 0: it stays.
-  uint64_t passivate_after_ns = uint64_t{600} * 1'000'000'000;
+  // the memory, and comes back with the next one. Infinite: it stays.
+  absl::Duration passivate_after = absl::Minutes(10);
 };
 
 // The limits hold from the start on; Runtime::SetLimits changes them.

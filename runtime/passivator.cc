@@ -1,0 +1,132 @@
+#include "runtime/passivator.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/core.h"
+
+namespace actord::runtime {
+namespace {
+
+constexpr uint64_t kSecondNs = 1'000'000'000;
+// How often the thread asks whether the table is nearly full.
+constexpr auto kPause = std::chrono::seconds(1);
+// Orders of one look. Each is a short turn, which other processes wait for.
+constexpr size_t kMaxOrders = 50'000;
+
+}  // namespace
+
+Passivator::Passivator(Runtime::Core& core)
+    : core_(core),
+      after_ns_(core.options.durable.passivate_after == absl::InfiniteDuration()
+                    ? 0
+                    : static_cast<uint64_t>(absl::ToInt64Nanoseconds(
+                          core.options.durable.passivate_after))) {}
+
+absl::Status Passivator::Start() {
+  if (after_ns_ == 0) return absl::OkStatus();
+  try {
+    thread_ = SystemThread([this] { Run(); });
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return absl::InternalError(
+        absl::StrCat("cannot start the thread that looks for idle processes: ",
+                     error.what()));
+  }
+}
+
+void Passivator::Stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Passivator::Run() {
+  pthread_setname_np(pthread_self(), "passivate");
+  for (;;) {
+    {
+      const MutexLock lock(mutex_);
+      if (!stopping_) wake_.wait_for(mutex_, kPause);
+      if (stopping_) return;
+    }
+    LookIfDue();
+  }
+}
+
+bool Passivator::IsCrowded() const {
+  const uint64_t live = core_.LiveProcesses();
+  const uint64_t dormant = core_.durable->homes().dormant();
+  const uint64_t max = core_.limits.max_processes();
+  return live - std::min(live, dormant) >= max - max / 10;
+}
+
+void Passivator::LookIfDue() {
+  if (after_ns_ == 0) return;
+  const uint64_t now_ns = core_.clock.MonotonicNs();
+  const bool is_crowded = IsCrowded();
+  const uint64_t after_ns =
+      is_crowded ? std::min(after_ns_, kSecondNs) : after_ns_;
+  const uint64_t pause_ns = std::min(after_ns / 4, 60 * kSecondNs);
+  // More than one look can order at once is left of the last one.
+  if (now_ns - looked_ns_ < pause_ns && ordered_ < kMaxOrders) return;
+  looked_ns_ = now_ns;
+  LookAround(now_ns, after_ns);
+}
+
+void Passivator::LookAround(uint64_t now_ns, uint64_t after_ns) {
+  ordered_ = 0;
+  const uint32_t slots = core_.processes.SlotsInUse();
+  seen_.resize(std::max<size_t>(seen_.size(), slots));
+  for (uint32_t slot = 0; slot < slots; ++slot) {
+    Look(core_.processes.At(slot), now_ns, after_ns, seen_[slot]);
+  }
+  position_ = core_.options.store->journal().Tail();
+}
+
+void Passivator::Look(Process& process, uint64_t now_ns, uint64_t after_ns,
+                      Seen& seen) {
+  const uint32_t generation =
+      process.generation.load(std::memory_order_acquire);
+  const Seen before = seen;
+  seen = {};
+  if ((generation & 1) == 0 || !process.is_durable()) return;
+  // Acquire: the turn that has left this word has appended its record.
+  const uint64_t word = process.activity.load(std::memory_order_acquire);
+  if ((word & Activity::kEnded) != 0 || Activity::Runnable(word) ||
+      process.yields_count.load(std::memory_order_relaxed) != 0 ||
+      process.cancel_requested.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const uint64_t steps = process.steps.load(std::memory_order_relaxed);
+  seen = {.generation = generation,
+          .steps = static_cast<uint32_t>(steps),
+          .since_ns = now_ns};
+  if (before.generation != generation || before.steps != seen.steps) return;
+  seen.since_ns = before.since_ns;
+  if (now_ns - before.since_ns >= after_ns && ordered_ < kMaxOrders) {
+    Order(core_.processes.PidOf(process, generation), steps);
+  }
+}
+
+void Passivator::Order(const Pid& pid, uint64_t steps) {
+  ++ordered_;
+  const PassivateHeader header{.steps = steps, .position = position_};
+  struct Run run(
+      Run::Kind::kControl,
+      core_.lane.NewEnvelope(
+          kEventPassivate,
+          {reinterpret_cast<const char*>(&header), sizeof(header)}, {}),
+      Owner::kAny);
+  if (core_.delivery.Post(pid, run, core_.lane) != Posted::kDelivered) {
+    core_.lane.Free(run.first);
+  }
+}
+
+}  // namespace actord::runtime
