@@ -13,8 +13,6 @@ namespace actord::runtime {
 namespace {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
-// How often the thread asks whether the table is nearly full.
-constexpr auto kPause = std::chrono::seconds(1);
 // Orders of one look. Each is a short turn, which other processes wait for.
 constexpr size_t kMaxOrders = 50'000;
 
@@ -50,10 +48,13 @@ void Passivator::Stop() {
 
 void Passivator::Run() {
   pthread_setname_np(pthread_self(), "passivate");
+  // How often the thread asks whether the table is nearly full.
+  const auto pause =
+      std::chrono::nanoseconds(std::min(after_ns_ / 4, kSecondNs));
   for (;;) {
     {
       const MutexLock lock(mutex_);
-      if (!stopping_) wake_.wait_for(mutex_, kPause);
+      if (!stopping_) wake_.wait_for(mutex_, pause);
       if (stopping_) return;
     }
     LookIfDue();

@@ -55,10 +55,9 @@ inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
 // A durable process may become dormant, if it still is as PassivateHeader says.
 inline constexpr uint16_t kEventPassivate = UINT16_MAX - 10;
 
-// What an idle process was like when the order was made.
+// Of an idle process: its steps, and a position behind all its records.
 struct PassivateHeader {
   uint64_t steps = 0;
-  // All its records are before this position of the journal.
   uint64_t position = 0;
 };
 

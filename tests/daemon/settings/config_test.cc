@@ -87,6 +87,7 @@ const std::map<std::string, Sample>& Samples() {
       {"store.max_history", {{"3MiB"}, "\"3MiB\""}},
       {"store.max_history_steps", {{"700"}, "700"}},
       {"store.max_processes", {{"900"}, "900"}},
+      {"store.passivate_after", {{"5m"}, "\"5m\""}},
       {"store.max_crashes", {{"5"}, "5"}},
       {"store.request_id_ttl", {{"12h"}, "\"12h\""}},
       {"store.request_id_max", {{"20"}, "20"}},

@@ -1,0 +1,67 @@
+"""Durable processes that are in the store alone while they wait for a message."""
+
+import signal
+
+import grpc
+from actord.v1 import process_pb2
+from harness.case import StoreCase
+from harness.connection import refusal_of
+from harness.waiting import eventually
+
+DORMANT = process_pb2.PROCESS_STATE_DORMANT
+
+
+class Dormant(StoreCase):
+
+    def setUp(self):
+        super().setUp()
+        self.start_with = ("--store-passivate-after", "1s")
+
+    def state(self, pid):
+        return self.actor.process(pid).state
+
+    def await_dormant(self, *pids):
+        for pid in pids:
+            eventually(lambda pid=pid: self.state(pid) == DORMANT,
+                       f"process {pid} to leave the memory")
+
+    def test_leaves_the_memory_and_comes_back(self):
+        self.start(exit_status=-signal.SIGKILL)
+        pid = self.counter(5, name="visits")
+        self.await_dormant(pid)
+        counters = self.actor.status().counters
+        self.assertEqual((counters.processes_live, counters.processes_dormant),
+                         (1, 1))
+        shown = self.actorctl("ps", "--state", "dormant").stdout
+        self.assertIn(pid, shown)
+        # Neither lists nor names have woken it.
+        self.assertEqual(self.state("@visits"), DORMANT)
+        self.actor.send("@visits", "add", b"7")
+        self.assertEqual(self.value(pid), 12)
+        self.assertNotEqual(self.state(pid), DORMANT)
+        self.await_dormant(pid)
+        self.kill()
+        self.start()
+        self.assertEqual(self.state(pid), DORMANT)
+        self.assertEqual(self.value("@visits"), 12)
+        self.await_dormant(pid)
+        self.actor.terminate(pid)
+        eventually(lambda: self.actor.status().counters.processes_live == 0,
+                   "the end of a dormant process")
+
+    def test_more_processes_than_memory_has_room_for(self):
+        self.start_with += ("--max-processes", "20")
+        self.start(exit_status=-signal.SIGKILL)
+        pids = []
+        while len(pids) < 60:
+            try:
+                pids.append(self.counter(len(pids)))
+            except grpc.RpcError as error:
+                self.assertEqual(refusal_of(error).reason, "PROCESS_LIMIT")
+        for number, pid in enumerate(pids):
+            self.assertEqual(self.value(pid), number)
+        self.kill()
+        self.start()
+        self.assertEqual(self.actor.status().counters.processes_live, 60)
+        for number, pid in enumerate(pids):
+            self.assertEqual(self.value(pid), number)

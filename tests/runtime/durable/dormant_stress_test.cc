@@ -1,0 +1,185 @@
+// Threads that send to durable processes while others make them dormant as
+// often as they can. A seed prints with each failure; the schedule of the
+// threads cannot be replayed.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/durable/opened_store.h"
+#include "runtime/runtime.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/random.h"
+#include "tests/runtime/durable/account.h"
+#include "tests/runtime/store/memory_state_store.h"
+#include "tests/support/simulated_disk.h"
+
+namespace actord::runtime {
+namespace {
+
+constexpr std::chrono::seconds kDuration{3};
+
+// A state store in memory that several threads can read.
+class SharedState final : public StateStore {
+ public:
+  absl::StatusOr<std::optional<std::string>> Get(
+      std::string_view key) override {
+    const std::lock_guard lock(mutex_);
+    return state_.Get(key);
+  }
+  absl::Status Write(std::span<const StateWrite> writes) override {
+    const std::lock_guard lock(mutex_);
+    return state_.Write(writes);
+  }
+  absl::Status Flush() override {
+    const std::lock_guard lock(mutex_);
+    return state_.Flush();
+  }
+  absl::Status Scan(std::string_view first, std::string_view last,
+                    Use use) override {
+    const std::lock_guard lock(mutex_);
+    return state_.Scan(first, last, use);
+  }
+
+ private:
+  std::mutex mutex_;
+  MemoryStateStore state_;
+};
+
+class DormantStress : public ::testing::Test {
+ protected:
+  static constexpr size_t kAccounts = 64;
+
+  DormantStress() : disk_(1) {
+    EXPECT_TRUE(disk_.MakeDirectory("/srv").ok());
+    OpenedStore::Options of_store;
+    of_store.journal.directory = "/srv/store";
+    of_store.journal.segment_bytes = 1 << 20;
+    of_store.journal.max_record_bytes = 64 << 10;
+    of_store.journal.files = &disk_;
+    of_store.journal.clock = &Clock::System();
+    of_store.disk_reserve_bytes = 1;
+    of_store.failed = [this](const absl::Status&) { failed_ = true; };
+    of_store.open_state = [] { return std::make_unique<SharedState>(); };
+    auto opened = OpenedStore::Open(std::move(of_store));
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+    EXPECT_TRUE(catalog_.AddProcessType(&kProcessType<Account>, "t").ok());
+    RuntimeOptions options;
+    options.workers = 2;
+    options.seed = seed_;
+    options.store = store_.get();
+    options.durable.passivate_after = absl::Milliseconds(2);
+    auto runtime = Runtime::Create(options, catalog_);
+    EXPECT_TRUE(runtime.ok()) << runtime.status();
+    runtime_ = *std::move(runtime);
+    EXPECT_TRUE(runtime_->Start().ok());
+  }
+
+  Pid NewAccount() {
+    SubmitRequest request{"account", "", {"0", ""}, {}};
+    request.durable = true;
+    std::promise<Pid> made;
+    runtime_->Submit(request, [&made](absl::StatusOr<Pid> pid) {
+      EXPECT_TRUE(pid.ok()) << pid.status();
+      made.set_value(pid.value_or(Pid{}));
+    });
+    return made.get_future().get();
+  }
+  std::string Ask(const Pid& pid) {
+    std::promise<std::string> answer;
+    runtime_->Call(pid, {"get", {}}, [&answer](absl::StatusOr<Payload> got) {
+      answer.set_value(got.ok() ? got->bytes : got.status().ToString());
+    });
+    return answer.get_future().get();
+  }
+
+  const uint64_t seed_ = Random::SystemSeed();
+  SimulatedDisk disk_;
+  std::atomic<bool> failed_{false};
+  std::unique_ptr<OpenedStore> store_;
+  Catalog catalog_;
+  std::unique_ptr<Runtime> runtime_;
+};
+
+TEST_F(DormantStress, EveryMessageArrivesOnce) {
+  std::vector<Pid> accounts;
+  for (size_t i = 0; i < kAccounts; ++i) accounts.push_back(NewAccount());
+  std::atomic<bool> over{false};
+  std::atomic<int64_t> added{0};
+  std::atomic<uint64_t> refused{0};
+  const auto send = [&](uint64_t number) {
+    Random random(seed_ + number);
+    while (!over) {
+      // A few accounts at a time, so that the others fall asleep.
+      const size_t first = random.Next() % kAccounts;
+      for (int i = 0; i < 50; ++i) {
+        const Pid& to = accounts[(first + random.Next() % 3) % kAccounts];
+        const Pid& other = accounts[random.Next() % kAccounts];
+        const bool pays = random.Next() % 4 == 0;
+        const Message message{pays ? "pay" : "add",
+                              {pays ? FormatPid(other) + " 1" : "1", ""}};
+        const absl::Status sent = runtime_->Send(to, message);
+        if (sent.ok() && !pays) ++added;
+        if (!sent.ok() && !absl::IsUnavailable(sent)) ++refused;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  uint64_t seen_dormant = 0;
+  uint64_t listed_wrong = 0;
+  const auto look = [&] {
+    while (!over) {
+      seen_dormant += runtime_->Stats().processes_dormant;
+      size_t listed = 0;
+      uint32_t place = 0;
+      do {
+        const ProcessPage page = runtime_->ListProcesses({}, place, 10);
+        listed += page.processes.size();
+        place = page.next_slot;
+      } while (place != 0);
+      listed_wrong += listed == kAccounts ? 0 : 1;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < 2; ++i) threads.emplace_back(send, i);
+  threads.emplace_back(look);
+  const auto end = std::chrono::steady_clock::now() + kDuration;
+  while (std::chrono::steady_clock::now() < end) {
+    // The store catches up all the time, so that it has the last images.
+    EXPECT_TRUE(store_->ReadState([](StateStore&, uint64_t) {
+                  return absl::OkStatus();
+                }).ok());
+  }
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+  // A payment is in nobody's balance while it is on its way.
+  int64_t sum = 0;
+  for (int i = 0; i < 1000 && sum != added; ++i) {
+    sum = 0;
+    for (const Pid& account : accounts) sum += std::stoll(Ask(account));
+  }
+  EXPECT_EQ(sum, added) << "seed " << seed_;
+  EXPECT_EQ(refused, 0u) << "seed " << seed_;
+  EXPECT_EQ(listed_wrong, 0u) << "seed " << seed_;
+  EXPECT_EQ(runtime_->Stats().dead_letters, 0u) << "seed " << seed_;
+  EXPECT_GT(seen_dormant, 0u);
+  EXPECT_GT(added, 1000);
+  EXPECT_FALSE(failed_);
+  RecordProperty("added", std::to_string(added));
+  RecordProperty("dormant", std::to_string(seen_dormant));
+}
+
+}  // namespace
+}  // namespace actord::runtime
