@@ -61,8 +61,7 @@ struct PassivateHeader {
   uint64_t position = 0;
 };
 
-// The headers of the rarer events. A header stands before the topic and counts
-// as part of the topic; the process does not see the header.
+// Headers of rarer events: the first bytes of the topic, which no process sees.
 struct CallHeader {
   uint64_t call = 0;
 };
