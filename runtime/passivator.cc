@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
+#include "runtime/delivery/logged_events.h"
 
 namespace actord::runtime {
 namespace {

@@ -17,6 +17,13 @@
 
 namespace actord::runtime {
 
+// The order to a durable process to become dormant, if it still has taken this
+// number of steps. All its records are before the position.
+struct PassivateHeader {
+  uint64_t steps = 0;
+  uint64_t position = 0;
+};
+
 namespace detail {
 
 template <typename Header>

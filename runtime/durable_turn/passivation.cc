@@ -3,6 +3,7 @@
 // back (runtime/wake.cc).
 #include <utility>
 
+#include "runtime/delivery/logged_events.h"
 #include "runtime/durable_turn/durable_turn.h"
 
 namespace actord::runtime {

@@ -52,14 +52,7 @@ inline constexpr uint16_t kEventLoggedCall = UINT16_MAX - 8;
 inline constexpr uint16_t kEventTagCompletion = UINT16_MAX - 9;
 // Not an event: the envelope holds the addresses of messages (chain.h).
 inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
-// A durable process may become dormant, if it still is as PassivateHeader says.
-inline constexpr uint16_t kEventPassivate = UINT16_MAX - 10;
-
-// Of an idle process: its steps, and a position behind all its records.
-struct PassivateHeader {
-  uint64_t steps = 0;
-  uint64_t position = 0;
-};
+inline constexpr uint16_t kEventPassivate = UINT16_MAX - 10;  // PassivateHeader
 
 // Headers of rarer events: the first bytes of the topic, which no process sees.
 struct CallHeader {
