@@ -110,17 +110,17 @@ bool Matches(const ProcessFilter& filter, const ProcessInfo& info) {
 // Describes a durable process. Nullopt: it does not live, or has not begun.
 std::optional<ProcessInfo> ReadDurable(const ProcessTable& processes,
                                        DurableStore& store, const Pid& pid) {
-  // It may fall asleep and wake up between two looks.
-  constexpr int kMaxMoves = 3;
-  for (int look = 0; look < kMaxMoves; ++look) {
+  // It may fall asleep and wake up between two looks, but not every time.
+  constexpr int kMaxMoves = 1000;
+  for (int move = 0; move < kMaxMoves && processes.Lives(pid); ++move) {
     if (const FoundProcess found = processes.FindAwake(pid)) {
       std::optional<ProcessInfo> info = ReadSlot(processes, found->index());
       if (info && info->pid == pid) return info;
+      if (found.IsStill()) return std::nullopt;  // it has not begun
     } else if (processes.IsDormant(pid)) {
       const absl::StatusOr<StoredProcess> stored = store.ReadProcess(pid);
       if (stored.ok()) return InfoOf(*stored);
     }
-    if (!processes.Lives(pid)) return std::nullopt;
   }
   return std::nullopt;
 }

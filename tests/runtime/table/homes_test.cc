@@ -10,11 +10,6 @@
 #include "runtime/table/process_table.h"
 
 namespace actord::runtime {
-
-bool operator==(const ProcessSlot& a, const ProcessSlot& b) {
-  return a.slot == b.slot && a.generation == b.generation;
-}
-
 namespace {
 
 constexpr uint32_t kEpoch = 7;
@@ -82,6 +77,40 @@ TEST(Homes, WhoHasLeftHasEnded) {
   EXPECT_FALSE(homes.PidOf({40, 5}));
   EXPECT_FALSE(homes.HasEnded(HomePid(3, kEpoch + 1, 0, 1)));
   EXPECT_FALSE(homes.HasEnded(Pid{3, kEpoch, 0, 1}));
+}
+
+TEST(Homes, DormantProcessKeepsItsPid) {
+  Homes homes(kEpoch);
+  const Pid pid = *homes.Draw(3);
+  homes.Enter(pid, {.slot = 40, .generation = 5});
+  const uint64_t sleeps = homes.SleepsOf(pid);
+  homes.Sleep(pid);
+  ASSERT_TRUE(homes.Find(pid));
+  EXPECT_TRUE(homes.Find(pid)->is_dormant());
+  EXPECT_FALSE(homes.HasEnded(pid));
+  EXPECT_EQ(homes.SleepsOf(pid), sleeps + 1);
+  EXPECT_EQ(homes.dormant(), 1u);
+  EXPECT_EQ(homes.PidIn(3, 0), pid);
+  EXPECT_EQ(homes.SlotsInUse(3), 1u);
+  homes.Wake(pid, {.slot = 41, .generation = 9});
+  EXPECT_EQ(homes.Find(pid), (ProcessSlot{41, 9}));
+  EXPECT_EQ(homes.PidOf({41, 9}), pid);
+  EXPECT_EQ(homes.dormant(), 0u);
+  homes.Leave(pid);
+  EXPECT_TRUE(homes.HasEnded(pid));
+  EXPECT_FALSE(homes.PidIn(3, 0));
+}
+
+TEST(Homes, DormantProcessOfAnEarlierOpening) {
+  Homes homes(kEpoch);
+  const Pid pid = HomePid(3, kEpoch - 1, 5, 9);
+  ASSERT_TRUE(homes.Keep(pid));
+  homes.EnterDormant(pid);
+  ASSERT_TRUE(homes.Find(pid));
+  EXPECT_TRUE(homes.Find(pid)->is_dormant());
+  EXPECT_EQ(homes.PidIn(3, 5), pid);
+  EXPECT_EQ(homes.SlotsInUse(3), 6u);
+  EXPECT_FALSE(homes.PidIn(3, 4));
 }
 
 TEST(Homes, ALookUpNeverFindsAnotherProcess) {
