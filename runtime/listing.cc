@@ -116,7 +116,10 @@ std::optional<ProcessInfo> ReadDurable(const ProcessTable& processes,
     if (const FoundProcess found = processes.FindAwake(pid)) {
       std::optional<ProcessInfo> info = ReadSlot(processes, found->index());
       if (info && info->pid == pid) return info;
-      if (found.IsStill()) return std::nullopt;  // it has not begun
+      const FoundProcess again = processes.FindAwake(pid);
+      if (again == found.process && again.generation == found.generation) {
+        return std::nullopt;  // it has not begun
+      }
     } else if (processes.IsDormant(pid)) {
       const absl::StatusOr<StoredProcess> stored = store.ReadProcess(pid);
       if (stored.ok()) return InfoOf(*stored);

@@ -115,13 +115,17 @@ void ProcessTable::EnterAgain(Process& process, const Pid& pid) {
 
 bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word) {
   const MutexLock lock(homes_->ResidencyOf(pid));
+  // The place comes before the word: a reader that finds no process behind the
+  // word looks for its place again.
+  homes_->Sleep(pid);
   // Nobody can put an event into the mailbox meanwhile, but for completions
   // that no yield waits for any more.
   if (!process.activity.compare_exchange_strong(word, Activity::kEnded,
                                                 std::memory_order_acq_rel)) {
+    homes_->Wake(pid, {process.index(),
+                       process.generation.load(std::memory_order_relaxed)});
     return false;
   }
-  homes_->Sleep(pid);
   process.generation.fetch_add(1, std::memory_order_seq_cst);
   return true;
 }

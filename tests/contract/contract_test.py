@@ -71,8 +71,8 @@ class WireTest(PartCase):
 
     def test_enums_have_their_values(self):
         self.replace("actord/v1/process.proto", "PROCESS_STATE_IDLE = 4;",
-                     "PROCESS_STATE_IDLE = 5; reserved 4;")
-        self.assert_changes("5 PROCESS_STATE_IDLE", "reserved 4")
+                     "PROCESS_STATE_IDLE = 9; reserved 4;")
+        self.assert_changes("9 PROCESS_STATE_IDLE", "reserved 4")
 
     def test_comments_and_order_are_no_part_of_it(self):
         self.replace("actord/v1/name.proto", "string prefix = 3;", "")
