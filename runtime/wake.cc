@@ -67,7 +67,6 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
   // Its first turn restores the state.
   status = FillProcess(*process, stored, durable->BeginAgain(*process), lane);
   if (!status.ok()) return status;
-  Activity::Add(process->activity, -Activity::kEnded);
   processes.EnterAgain(*process, stored.pid);
   return absl::OkStatus();
 }

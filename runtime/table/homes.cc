@@ -129,7 +129,6 @@ void Homes::Sleep(const Pid& pid) {
 }
 
 void Homes::Wake(const Pid& pid, const ProcessSlot& resident) {
-  if (PidOf(resident) != pid) NameResident(pid, resident);
   MakeEntry((*homes_)[HomeOf(pid)], pid.slot)
       .resident.store(PackedOf(resident), std::memory_order_release);
   dormant_.fetch_sub(1, std::memory_order_relaxed);

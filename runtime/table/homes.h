@@ -73,8 +73,11 @@ class Homes {
   // caller holds ResidencyOf the PID, and makes the generation of the slot even
   // afterwards.
   void Sleep(const Pid& pid);
+  // The process in this slot of the process table has this PID.
+  void NameResident(const Pid& pid, const ProcessSlot& resident);
   // A dormant process is in this slot from now on. Precondition: the caller
-  // holds ResidencyOf the PID; the generation of the resident is odd.
+  // holds ResidencyOf the PID; the resident has its name, and its generation is
+  // odd.
   void Wake(const Pid& pid, const ProcessSlot& resident);
   // Precondition: MayHaveLived.
   [[nodiscard]] Mutex& ResidencyOf(const Pid& pid) const {
@@ -149,8 +152,6 @@ class Homes {
   // Null: nobody has had a slot near.
   [[nodiscard]] const Entry* FindEntry(const Pid& pid) const;
   static Entry& MakeEntry(Home& home, uint32_t slot);
-  // The process in this slot of the process table has this PID.
-  void NameResident(const Pid& pid, const ProcessSlot& resident);
   Named& MakeNamed(uint32_t slot);
 
   std::optional<Pid> DrawFrom(uint32_t home_number);

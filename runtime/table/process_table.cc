@@ -109,8 +109,14 @@ Process* ProcessTable::ReserveAgain(Cache& cache, const ProcessType* type,
 
 void ProcessTable::EnterAgain(Process& process, const Pid& pid) {
   const uint32_t slot = process.slot.load(std::memory_order_relaxed);
+  const ProcessSlot resident{
+      slot, process.generation.load(std::memory_order_relaxed)};
+  // Whoever looks at the slot sees a durable process from the beginning.
   process.slot.store(slot | Process::kDurableSlot, std::memory_order_relaxed);
-  homes_->Wake(pid, {slot, process.generation.load(std::memory_order_relaxed)});
+  homes_->NameResident(pid, resident);
+  FailPoint();
+  Activity::Add(process.activity, -Activity::kEnded);
+  homes_->Wake(pid, resident);
 }
 
 bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word) {

@@ -162,8 +162,9 @@ class ProcessTable {
   Process* ReserveAgain(Cache& cache, const ProcessType* type, uint16_t method,
                         uint8_t priority, Owner owner, const Pid& parent,
                         uint64_t started_unix_ns);
-  // Makes it durable, as Enter. Precondition: the caller holds ResidencyOf the
-  // PID, the process is complete, and its word has no `ended`.
+  // Makes it durable, as Enter, and live. Precondition: the caller holds
+  // ResidencyOf the PID, and the process is complete but for its word, which
+  // has `ended`.
   void EnterAgain(Process& process, const Pid& pid);
   // The process falls asleep if its word is still `word`, which is that of its
   // running turn. False: something has come for it. Precondition: it has no

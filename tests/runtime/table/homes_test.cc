@@ -92,6 +92,7 @@ TEST(Homes, DormantProcessKeepsItsPid) {
   EXPECT_EQ(homes.dormant(), 1u);
   EXPECT_EQ(homes.PidIn(3, 0), pid);
   EXPECT_EQ(homes.SlotsInUse(3), 1u);
+  homes.NameResident(pid, {.slot = 41, .generation = 9});
   homes.Wake(pid, {.slot = 41, .generation = 9});
   EXPECT_EQ(homes.Find(pid), (ProcessSlot{41, 9}));
   EXPECT_EQ(homes.PidOf({41, 9}), pid);
