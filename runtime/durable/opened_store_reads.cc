@@ -62,7 +62,8 @@ absl::StatusOr<StoredProcess> OpenedStore::ReadProcess(const Pid& pid) {
     return absl::NotFoundError(
         absl::StrCat("the store has no process ", FormatPid(pid)));
   }
-  StoredProcess process{.pid = pid};
+  StoredProcess process;
+  process.pid = pid;
   absl::Status status = DecodeFields(**value, process.entry);
   if (!status.ok()) return absl::DataLossError(status.message());
   value = state_->Get(KeyOf(KeyKind::kImage, pid));
