@@ -208,6 +208,13 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
     if (!status.ok()) return status;
     return nullptr;
   }
+  if (stored.WaitsForMessages() && !stored.image) {
+    // The store leaves out what most processes do not need at the start.
+    absl::StatusOr<StoredProcess> whole =
+        options.store->ReadProcess(stored.pid);
+    if (!whole.ok()) return whole.status();
+    stored.image = std::move(whole->image);
+  }
   Process* const reserved = lane.WithMemory(
       [&](BufferCache& /*buffers*/, ProcessTable::Cache& cache) {
         return processes.Reserve(cache, type, static_cast<uint16_t>(method),

@@ -50,6 +50,16 @@ TEST_F(Dormant, IdleProcessLeavesTheMemoryAndComesBackWithAMessage) {
   EXPECT_EQ(DormantNow(), 0u);
 }
 
+TEST_F(Dormant, StartWithoutItBringsIdleProcessesIntoMemory) {
+  const Pid pid = world_.NewAccount(5);
+  world_.Stop();
+  RuntimeOptions options;
+  options.durable.passivate_after = absl::InfiniteDuration();
+  ASSERT_EQ(world_.Start(options), absl::OkStatus());
+  EXPECT_FALSE(IsDormant(pid));
+  EXPECT_EQ(world_.BalanceOf(pid), "5");
+}
+
 TEST_F(Dormant, BusyProcessStays) {
   const Pid pid = world_.NewAccount(5);
   for (int i = 0; i < 30; ++i) {
