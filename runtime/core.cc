@@ -99,7 +99,8 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
            names, groups, ties, lane),
       pool(options.blocking_threads, options.blocking_queue),
       dispatcher(catalog, limits, clock, broker, tasks, pool, lane),
-      calls(dispatcher, broker, delivery, lane),
+      calls(dispatcher, broker, delivery,
+            durable == nullptr ? nullptr : &durable->quarantine(), lane),
       undelivered(dead_letters, calls),
       ending(results, lifecycle_log,
              Ending::Observers(names, groups, calls, ties), clock),
@@ -279,6 +280,27 @@ Sent Runtime::Core::Control(Owner by, const Pid& to, uint16_t type,
   return {delivery.Control(by, to, type, reason, lane)};
 }
 
+void Runtime::Core::RetryQuarantine(const Pid& pid, Quarantine::Retried done,
+                                    Owner by) {
+  const FoundProcess process = processes.Find(pid, by);
+  if (!process) {
+    std::move(done)(processes.WhyNotFound(pid, by));
+    return;
+  }
+  bool wakes = false;
+  if (durable == nullptr || !durable->quarantine().Ask(pid, done, wakes)) {
+    std::move(done)(Error(
+        absl::StatusCode::kFailedPrecondition, reason::kNotQuarantined,
+        absl::StrCat("process ", FormatPid(pid), " is not in quarantine")));
+    return;
+  }
+  if (!wakes) return;
+  Run run(Run::Kind::kUrgent, lane.NewEnvelope(kEventUpgrade, {}, {}),
+          Owner::kAny);
+  // If the process ends, its turn tells whoever waits.
+  if (delivery.Post(pid, run, lane) != Posted::kDelivered) lane.Free(run.first);
+}
+
 uint64_t Runtime::Core::LiveVolatile() const {
   const uint64_t live = LiveProcesses();
   return durable == nullptr ? live : live - std::min(live, durable->live());
@@ -312,6 +334,9 @@ RuntimeStats Runtime::Core::Stats() const {
   // its place meanwhile is never missing from the sum.
   const uint64_t dead_letters_so_far = Sum(&Counters::dead_letters);
   dead_letters.AddTo(stats);
+  if (durable != nullptr) {
+    stats.processes_quarantined = durable->quarantine().size();
+  }
   lifecycle_log.AddTo(stats);
   for (const LaneCounter& counter : kLaneCounters) {
     stats.*counter.value = Sum(counter.lane);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/actors/dead_letters.h"
@@ -18,6 +20,7 @@
 #include "runtime/durable/durable_processes.h"
 #include "runtime/durable/letter_journal.h"
 #include "runtime/durable/parked_processes.h"
+#include "runtime/durable_turn/absent_types.h"
 #include "runtime/effects/blocking_pool.h"
 #include "runtime/effects/calls.h"
 #include "runtime/effects/dispatcher.h"
@@ -48,8 +51,9 @@ class Runtime::Core {
 
   absl::Status StartThreads();
   // Brings the processes of the store back. To be called before StartThreads,
-  // when the catalog is filled. FAILED_PRECONDITION: no plugin has the type of
-  // a process. DATA_LOSS: the store is damaged.
+  // when the catalog is filled. A process whose type no plugin has is in
+  // quarantine. FAILED_PRECONDITION: a limit leaves no room for the processes.
+  // DATA_LOSS: the store is damaged.
   absl::Status Recover();
   absl::Status SetLimits(const Limits& given);
   absl::Status SetQuotas(const OwnerQuotas& all,
@@ -77,6 +81,8 @@ class Runtime::Core {
   // the record of a durable process; the caller sets it in this start.
   Sent Control(Owner by, const Pid& to, uint16_t type, std::string_view reason,
                absl::Duration deadline = absl::ZeroDuration());
+  // See Runtime.
+  void RetryQuarantine(const Pid& pid, Quarantine::Retried done, Owner by);
   UpgradePiece TellOfUpgrade(
       const absl::flat_hash_set<const ProcessType*>& versions,
       uint32_t first_slot);
@@ -101,8 +107,9 @@ class Runtime::Core {
   ProcessTable processes;
   // Null: the runtime has no store.
   const std::unique_ptr<DurableProcesses> durable;
-  RequestIds request_ids;  // of Submit
-  RequestIds message_ids;  // of Send
+  AbsentTypes absent_types;  // of the store
+  RequestIds request_ids;    // of Submit
+  RequestIds message_ids;    // of Send
   Scheduler scheduler;
   const std::unique_ptr<ParkedProcesses> parked;  // null: there is no store
   Lane lane;  // for all threads that run no workers
@@ -137,14 +144,26 @@ class Runtime::Core {
   class ThreadTurns;
   std::shared_ptr<ProcessRunner> MakeRunner(Lane& thread_lane,
                                             BlockingCalls& blocking_calls);
+  // How many processes are in quarantine for want of their type, by the reason.
+  using Absent = std::map<std::string, uint64_t>;
   // Brings a process back. Returns it if it has something to do, otherwise
   // null.
-  absl::StatusOr<Process*> RecoverOne(StoredProcess&& stored);
+  absl::StatusOr<Process*> RecoverOne(StoredProcess&& stored, Absent& absent);
   // The process holds the names and is in the groups that the store says.
   absl::Status HoldNames(const StoredProcess& stored);
-  // Finds out whether the process has ended the daemon in its steps.
-  void MarkPoison(const Pid& pid, const ProcessType& type,
-                  DurableState& kept) const;
+  // Puts the process into quarantine if it has ended the daemon in its steps.
+  void CheckPoison(Process& process, const Pid& pid, const ProcessType& type);
+  // Precondition of both: no other thread knows of the process.
+  void EnterQuarantine(Process& process, QuarantineEntry entry);
+  void EnterQuarantine(Process& process, const StoredProcess& stored,
+                       const absl::Status& why);
+  // The type of a stored process.
+  struct StoredType {
+    const ProcessType& type;
+    // Not OK: the type is a stand-in, and the process belongs into quarantine.
+    absl::Status fits;
+  };
+  StoredType TypeOf(const StoredProcess& stored);
   // The monitors and links of a process in the store, and the ends that it was
   // not told.
   struct WatchesOf {

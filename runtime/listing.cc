@@ -96,6 +96,7 @@ ProcessInfo InfoOf(const StoredProcess& stored) {
           .mailbox_bytes = 0,
           .yields = 0,
           .cancel_requested = false,
+          .quarantine_reason = {},
           .place = 0};
 }
 
@@ -109,19 +110,26 @@ bool Matches(const ProcessFilter& filter, const ProcessInfo& info) {
 
 // Describes a durable process. Nullopt: it does not live, or has not begun.
 std::optional<ProcessInfo> ReadDurable(const ProcessTable& processes,
-                                       DurableStore& store, const Pid& pid) {
+                                       DurableProcesses& durable,
+                                       const Pid& pid) {
   // It may fall asleep and wake up between two looks, but not every time.
   constexpr int kMaxMoves = 1000;
   for (int move = 0; move < kMaxMoves && processes.Lives(pid); ++move) {
     if (const FoundProcess found = processes.FindAwake(pid)) {
       std::optional<ProcessInfo> info = ReadSlot(processes, found->index());
-      if (info && info->pid == pid) return info;
+      if (info && info->pid == pid) {
+        if (durable.quarantine().Has(pid)) {
+          info->state = ProcessState::kQuarantined;
+        }
+        return info;
+      }
       const FoundProcess again = processes.FindAwake(pid);
       if (again == found.process && again.generation == found.generation) {
         return std::nullopt;  // it has not begun
       }
     } else if (processes.IsDormant(pid)) {
-      const absl::StatusOr<StoredProcess> stored = store.ReadProcess(pid);
+      const absl::StatusOr<StoredProcess> stored =
+          durable.store().ReadProcess(pid);
       if (stored.ok()) return InfoOf(*stored);
     }
   }
@@ -183,7 +191,7 @@ bool ListVolatile(const ProcessTable& processes, uint32_t first,
   return true;
 }
 
-bool ListDurable(const ProcessTable& processes, DurableStore& store,
+bool ListDurable(const ProcessTable& processes, DurableProcesses& durable,
                  const ProcessFilter& filter, uint32_t first,
                  PageWriter& page) {
   const Homes& homes = *processes.homes();
@@ -200,7 +208,7 @@ bool ListDurable(const ProcessTable& processes, DurableStore& store,
         return false;
       }
       if (!pid || (is_dormant && !needs_dormant)) continue;
-      if (!page.Add(place, ReadDurable(processes, store, *pid))) return false;
+      if (!page.Add(place, ReadDurable(processes, durable, *pid))) return false;
     }
     slot = 0;
   }
@@ -212,9 +220,13 @@ bool ListDurable(const ProcessTable& processes, DurableStore& store,
 absl::StatusOr<ProcessInfo> Runtime::Core::Describe(const Pid& pid,
                                                     Owner by) const {
   if (processes.HasHome(pid)) {
-    std::optional<ProcessInfo> info =
-        ReadDurable(processes, *options.store, pid);
-    if (info && Sees(by, info->owner)) return *std::move(info);
+    std::optional<ProcessInfo> info = ReadDurable(processes, *durable, pid);
+    if (info && Sees(by, info->owner)) {
+      if (info->state == ProcessState::kQuarantined) {
+        info->quarantine_reason = durable->quarantine().ReasonOf(pid);
+      }
+      return *std::move(info);
+    }
     return processes.WhyNotFound(pid, processes.Lives(pid) ? by : Owner::kAny);
   }
   const FoundProcess found = processes.Find(pid, by);
@@ -237,8 +249,7 @@ ProcessPage Runtime::Core::ListProcesses(const ProcessFilter& filter,
     first_slot = kHomesPlace;
   }
   if (processes.homes() != nullptr) {
-    ListDurable(processes, *options.store, filter, first_slot - kHomesPlace,
-                page);
+    ListDurable(processes, *durable, filter, first_slot - kHomesPlace, page);
   }
   return page.TakePage();
 }

@@ -10,6 +10,7 @@
 #include "handlers/rules/process_rules.h"
 #include "runtime/core.h"
 #include "runtime/delivery/logged_events.h"
+#include "runtime/durable_turn/absent_types.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 
@@ -114,6 +115,7 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
     process.cancel_seen = image.turn.cancel_seen;
     process.step_due = image.turn.step_due;
     state.restore_due = true;
+    state.durability = entry.durability;
     state.image = std::move(stored.image);
     state.init = entry.init;
     state.history = std::move(stored.history);
@@ -136,33 +138,6 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
   return absl::OkStatus();
 }
 
-absl::Status CheckType(const StoredProcess& stored, const ProcessType* type,
-                       uint32_t method) {
-  const ProcessEntry& entry = stored.entry;
-  if (method == ProcessType::kNoSuchMethod) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the store has process ", FormatPid(stored.pid), " of type ",
-        entry.process_type, " with method ", entry.method,
-        ", and no plugin has them: load the plugin that had"));
-  }
-  if (!type->can_be_durable()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the store has process ", FormatPid(stored.pid),
-                     " of type ", entry.process_type,
-                     ", and the type that is loaded cannot be durable: load "
-                     "the plugin that could"));
-  }
-  if (entry.started && type->is_replayed() !=
-                           (entry.durability == records::Durability::kReplay)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("the store has process ", FormatPid(stored.pid),
-                     " of type ", entry.process_type,
-                     ", and the type that is loaded is durable in another "
-                     "way: load the plugin that had this type before"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Runtime::Core::HoldNames(const StoredProcess& stored) {
   const records::RuntimeImage& image = stored.entry.runtime;
   for (const std::string& name : image.names) {
@@ -179,14 +154,13 @@ absl::Status Runtime::Core::HoldNames(const StoredProcess& stored) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
+absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
+                                                   Absent& absent) {
   const ProcessEntry& entry = stored.entry;
   const records::RuntimeImage& image = entry.runtime;
-  const ProcessType* const type = catalog.FindProcessType(entry.process_type);
-  const uint32_t method = type == nullptr ? ProcessType::kNoSuchMethod
-                                          : type->FindMethod(entry.method);
-  absl::Status status = CheckType(stored, type, method);
-  if (!status.ok()) return status;
+  const StoredType found = TypeOf(stored);
+  const ProcessType* const type = &found.type;
+  const uint32_t method = type->FindMethod(entry.method);
   if (!durable->homes().Keep(stored.pid)) {
     return Damaged(stored.pid, "has a PID of no earlier start");
   }
@@ -197,15 +171,15 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
         limits.max_processes(), ", or another limit of processes"));
   };
   auto no_room = ProcessTable::NoRoom::kInTable;
-  if (MayBeDormant(stored, *type)) {
+  if (found.fits.ok() && MayBeDormant(stored, *type)) {
     if (!processes.CountDormant(type, image.owner, no_room)) {
       return no_room_for_it();
     }
     durable->homes().EnterDormant(stored.pid);
     durable->CountDormant();
     lane.Count(&Counters::processes_started);
-    status = HoldNames(stored);
-    if (!status.ok()) return status;
+    absl::Status held = HoldNames(stored);
+    if (!held.ok()) return held;
     return nullptr;
   }
   if (stored.WaitsForMessages() && !stored.image) {
@@ -225,10 +199,15 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
   Process& process = *reserved;
   processes.Enter(process, stored.pid);
   DurableState& kept = durable->Begin(process);
-  status = FillProcess(process, stored, kept, lane);
+  absl::Status status = FillProcess(process, stored, kept, lane);
   if (!status.ok()) return status;
   FillMailbox(process, stored, processes.mailbox_bytes_of(), lane);
-  MarkPoison(stored.pid, *type, kept);
+  if (!found.fits.ok()) {
+    ++absent[std::string(found.fits.message())];
+    EnterQuarantine(process, stored, found.fits);
+  } else {
+    CheckPoison(process, stored.pid, *type);
+  }
   if (entry.yield != 0) durable->NoteSpawn({image.parent, entry.yield});
   status = HoldNames(stored);
   if (!status.ok()) return status;
@@ -242,34 +221,14 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored) {
   }
   lane.Count(&Counters::processes_started);
   // The limit of the lifetime is set in the first turn.
-  const bool has_work = process.init_due || process.step_due ||
-                        process.in_hand != nullptr || !kept.poison.empty() ||
-                        !process.urgent_taken.empty() ||
-                        !image.yields.empty() ||
-                        limits.max_lifetime_ns() != LiveLimits::kForeverNs;
+  const bool has_work = !process.urgent_taken.empty() ||
+                        (!kept.quarantined &&
+                         (process.init_due || process.step_due ||
+                          process.in_hand != nullptr || !image.yields.empty() ||
+                          limits.max_lifetime_ns() != LiveLimits::kForeverNs));
   Activity::Add(process.activity,
                 (has_work ? Activity::kReady : 0) - Activity::kEnded);
   return has_work ? reserved : nullptr;
-}
-
-void Runtime::Core::MarkPoison(const Pid& pid, const ProcessType& type,
-                               DurableState& kept) const {
-  const StepMarks* const marks = options.store->marks();
-  const StepMarks::Suspect* const suspect =
-      marks == nullptr ? nullptr : marks->Find(pid, type.code);
-  if (suspect == nullptr) return;
-  const std::string text = absl::StrCat(
-      "in its step ", suspect->step, " it has ended the daemon ",
-      suspect->crashes, " times (store.max_crashes is ", marks->max_crashes(),
-      "), the last time by ", StepMarks::SignalText(suspect->signal),
-      " in plugin ", type.plugin, " ", type.version);
-  if (marks->IsPoison(*suspect)) {
-    kept.poison = text;
-  } else if (suspect->is_new) {
-    options.log(LogLevel::kWarning,
-                absl::StrCat("process ", FormatPid(pid), " of type ", type.name,
-                             ": ", text));
-  }
 }
 
 void Runtime::Core::RecoverTies(const WatchesOf& of) {
@@ -311,6 +270,7 @@ absl::Status Runtime::Core::Recover() {
   if (options.counts_mailboxes) processes.mailbox_bytes_of().Count();
   std::vector<Process*> with_work;
   std::vector<WatchesOf> watches;
+  Absent absent;
   absl::Status status = durable->store().ForEachProcess(
       [&](StoredProcess&& stored) -> absl::Status {
         if (!stored.entry.runtime.watches.empty()) {
@@ -318,7 +278,7 @@ absl::Status Runtime::Core::Recover() {
                              std::move(stored.exits)});
         }
         const absl::StatusOr<Process*> recovered =
-            RecoverOne(std::move(stored));
+            RecoverOne(std::move(stored), absent);
         if (recovered.ok() && *recovered != nullptr) {
           with_work.push_back(*recovered);
         }
@@ -340,6 +300,14 @@ absl::Status Runtime::Core::Recover() {
                      .owner = entry.owner},
                     /*keep=*/true, [](const Outcome&) {});
       });
+  for (const auto& [why, count] : absent) {
+    options.log(
+        LogLevel::kError,
+        absl::StrCat(count,
+                     " processes of the store are in "
+                     "quarantine: ",
+                     why, ". Their states and their mailboxes are kept"));
+  }
   for (const WatchesOf& of : watches) RecoverTies(of);
   // Nothing runs before all names are held and all PIDs can be found.
   for (Process* process : with_work) scheduler.Enqueue(process, nullptr);
@@ -378,6 +346,10 @@ void Runtime::Core::CloseDurable() {
               : DurableProcesses::BeginsLater());
     }
     delete std::exchange(process.owed_calls, nullptr);
+    if (auto& quarantined = durable->StateOf(process).quarantined) {
+      // FreeMailboxes frees them.
+      process.urgent_taken = std::exchange(quarantined->held, {});
+    }
     durable->Forget(process);
   }
 }

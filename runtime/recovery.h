@@ -13,11 +13,6 @@
 
 namespace actord::runtime {
 
-// Whether the process can go on with the type that is loaded.
-// FAILED_PRECONDITION: it cannot, and the message says why. `type`: null if
-// none is loaded.
-absl::Status CheckType(const StoredProcess& stored, const ProcessType* type,
-                       uint32_t method);
 // What the store says of the process, besides its mailbox. Takes the image.
 // DATA_LOSS: the store is damaged. Precondition: no other thread knows of the
 // process.

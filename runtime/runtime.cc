@@ -170,6 +170,30 @@ absl::Status Runtime::Terminate(const Pid& pid, std::string_view reason,
   return core_->Control(by, pid, kEventTerminate, reason).Tell(position);
 }
 
+QuarantinePage Runtime::ListQuarantine(const QuarantineFilter& filter,
+                                       uint64_t first_sequence,
+                                       size_t page_size) const {
+  if (core_->durable == nullptr) return {};
+  QuarantinePage page =
+      core_->durable->quarantine().List(filter, first_sequence, page_size);
+  for (QuarantineEntry& entry : page.entries) {
+    if (const FoundProcess process = core_->processes.Find(entry.pid)) {
+      entry.mailbox_messages =
+          Activity::Messages(process->activity.load(std::memory_order_relaxed));
+    }
+    if (auto name = core_->names.NameOf(entry.pid)) {
+      entry.name = *std::move(name);
+    }
+  }
+  return page;
+}
+
+void Runtime::RetryQuarantine(
+    const Pid& pid, absl::AnyInvocable<void(const absl::Status&) &&> done,
+    Owner by) {
+  core_->RetryQuarantine(pid, std::move(done), by);
+}
+
 YieldPage Runtime::ListYields(const YieldFilter& filter,
                               uint64_t first_sequence, size_t page_size,
                               size_t page_bytes) const {

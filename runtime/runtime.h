@@ -156,6 +156,20 @@ class Runtime {
   absl::Status Terminate(const Pid& pid, std::string_view reason,
                          Owner by = Owner::kAny, uint64_t* position = nullptr);
 
+  // Lists a page of the durable processes in quarantine, those who came first
+  // at first. A process that is in quarantine during the whole walk over all
+  // pages is listed exactly once.
+  [[nodiscard]] QuarantinePage ListQuarantine(const QuarantineFilter& filter,
+                                              uint64_t first_sequence,
+                                              size_t page_size) const;
+  // Lets a process in quarantine try to go on, with the code that is in force
+  // now, and forgets its crashes. Calls back once: OK, the process has left the
+  // quarantine; PROCESS_QUARANTINED: it is still there, for the reason in the
+  // text; NOT_QUARANTINED, PROCESS_NOT_FOUND, PROCESS_ENDED, DRAINING.
+  void RetryQuarantine(const Pid& pid,
+                       absl::AnyInvocable<void(const absl::Status&) &&> done,
+                       Owner by = Owner::kAny);
+
   absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
                                        Owner by = Owner::kAny) const;
   // Lists at most `page_size` processes from the place `first_slot` on. A

@@ -115,6 +115,12 @@ uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
   (mode == ShutdownMode::kDrain ? core_.orders.cancel : core_.orders.terminate)
       .store(true, std::memory_order_seq_cst);
   core_.admission.AwaitQuiet();
+  if (core_.durable != nullptr) {
+    // Durable processes take no turns any more.
+    core_.durable->quarantine().AbandonAll(
+        Error(absl::StatusCode::kUnavailable, reason::kDraining,
+              "the daemon is shutting down; the process stays in quarantine"));
+  }
   const uint64_t now = core_.clock.MonotonicNs();
   const uint64_t deadline =
       timeout == absl::InfiniteDuration()

@@ -48,7 +48,8 @@ class Runtime::Core::ThreadTurns {
             core.durable == nullptr
                 ? nullptr
                 : std::make_unique<DurableTurn>(
-                      DurableTurn::Shared{.durable = *core.durable,
+                      DurableTurn::Shared{.catalog = core.catalog,
+                                          .durable = *core.durable,
                                           .parked = *core.parked,
                                           .processes = core.processes,
                                           .scheduler = core.scheduler,

@@ -49,11 +49,9 @@ bool Runtime::Core::Wake(const Pid& pid) {
 absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
   const ProcessEntry& entry = stored.entry;
   const records::RuntimeImage& image = entry.runtime;
-  const ProcessType* const type = catalog.FindProcessType(entry.process_type);
-  const uint32_t method = type == nullptr ? ProcessType::kNoSuchMethod
-                                          : type->FindMethod(entry.method);
-  absl::Status status = CheckType(stored, type, method);
-  if (!status.ok()) return status;
+  const StoredType found = TypeOf(stored);
+  const ProcessType* const type = &found.type;
+  const uint32_t method = type->FindMethod(entry.method);
   Process* const process = lane.WithMemory([&](BufferCache& /*buffers*/,
                                                ProcessTable::Cache& cache) {
     return processes.ReserveAgain(cache, type, static_cast<uint16_t>(method),
@@ -65,8 +63,16 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
         "the process table has no slot left for a dormant process");
   }
   // Its first turn restores the state.
-  status = FillProcess(*process, stored, durable->BeginAgain(*process), lane);
+  absl::Status status =
+      FillProcess(*process, stored, durable->BeginAgain(*process), lane);
   if (!status.ok()) return status;
+  if (!found.fits.ok()) {
+    options.log(LogLevel::kError,
+                absl::StrCat("process ", FormatPid(stored.pid),
+                             " is in quarantine: ", found.fits.message(),
+                             ". Its state and its mailbox are kept"));
+    EnterQuarantine(*process, stored, found.fits);
+  }
   processes.EnterAgain(*process, stored.pid);
   return absl::OkStatus();
 }

@@ -166,6 +166,18 @@ absl::StatusOr<v1::ListProcessesResponse> Client::ListProcesses(
                &v1::ActorService::Stub::ListProcesses, request, options);
 }
 
+absl::StatusOr<v1::ListQuarantineResponse> Client::ListQuarantine(
+    const v1::ListQuarantineRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListQuarantine, request, options);
+}
+
+absl::StatusOr<v1::RetryQuarantineResponse> Client::RetryQuarantine(
+    const v1::RetryQuarantineRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::RetryQuarantine, request, options);
+}
+
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(
     const v1::GetStatusRequest& request, const CallOptions& options) {
   return Unary(connection_->endpoint, *connection_->actors,

@@ -21,6 +21,7 @@
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/plugin.pb.h"
 #include "actord/v1/process.pb.h"
+#include "actord/v1/quarantine.pb.h"
 #include "actord/v1/status.pb.h"
 #include "actord/v1/yield.pb.h"
 #include "client/calls/cancellation.h"
@@ -79,6 +80,12 @@ class Client {
       const v1::GetProcessRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ListProcessesResponse> ListProcesses(
       const v1::ListProcessesRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(
+      const v1::ListQuarantineRequest& request,
+      const CallOptions& options = {});
+  absl::StatusOr<v1::RetryQuarantineResponse> RetryQuarantine(
+      const v1::RetryQuarantineRequest& request,
+      const CallOptions& options = {});
   absl::StatusOr<v1::GetStatusResponse> GetStatus(
       const v1::GetStatusRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::LoadPluginResponse> LoadPlugin(

@@ -22,6 +22,7 @@ void AddPs(CLI::App& app, Action& chosen);
 void AddTree(CLI::App& app, Action& chosen);
 void AddDescribe(CLI::App& app, Action& chosen);
 void AddHistory(CLI::App& app, Action& chosen);
+void AddQuarantine(CLI::App& app, Action& chosen);
 void AddCancel(CLI::App& app, Action& chosen);
 void AddTerminate(CLI::App& app, Action& chosen);
 void AddYields(CLI::App& app, Action& chosen);

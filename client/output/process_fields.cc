@@ -22,6 +22,9 @@ std::vector<std::pair<std::string, std::string>> ProcessFields(
                       ShortBytes(process.mailbox_bytes())},
       {"Yields", WithThousands(process.yields_outstanding()) + " outstanding"},
       {"Cancel requested", process.cancel_requested() ? "yes" : "no"}};
+  if (!process.quarantine_reason().empty()) {
+    fields.emplace_back("Quarantine", OneLine(process.quarantine_reason()));
+  }
   if (!process.owner().empty()) fields.emplace_back("Owner", process.owner());
   return fields;
 }

@@ -33,6 +33,8 @@ ActorService::ActorService(const ServiceContext& context)
   Route("GetProcess", &ActorService::GetProcess);
   Route("ListProcesses", &ActorService::ListProcesses);
   Route("WatchProcesses", &ActorService::WatchProcesses);
+  Route("ListQuarantine", &ActorService::ListQuarantine);
+  Route("RetryQuarantine", &ActorService::RetryQuarantine);
   Route("ReadHistory", &ActorService::ReadHistory);
   Route("GetStatus", &ActorService::GetStatus);
   Route("ListClients", &ActorService::ListClients);

@@ -112,6 +112,12 @@ class ActorService final : public RoutedService {
                              v1::ListProcessesResponse& response);
   absl::Status GetStatus(const Caller& caller, v1::GetStatusRequest& request,
                          v1::GetStatusResponse& response);
+  absl::Status ListQuarantine(const Caller& caller,
+                              v1::ListQuarantineRequest& request,
+                              v1::ListQuarantineResponse& response);
+  void RetryQuarantine(const Caller& caller,
+                       v1::RetryQuarantineRequest& request,
+                       UnaryAnswer<v1::RetryQuarantineResponse> answer);
   void LoadPlugin(const Caller& caller, v1::LoadPluginRequest& request,
                   UnaryAnswer<v1::LoadPluginResponse> answer);
   void ListPlugins(const Caller& caller, v1::ListPluginsRequest& request,

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
@@ -77,7 +79,70 @@ absl::StatusOr<PluginLoading::Loaded> PluginLoading::LoadNow(
   Loaded result;
   result.plugin = *std::move(loaded);
   if (!new_processes_only) result.told = TellProcesses(result.plugin);
+  RetryQuarantine(result.plugin);
   return result;
+}
+
+namespace {
+
+// Counts what has become of the processes of one type that were in quarantine,
+// and logs it when the last one has been tried.
+class TriesOfType {
+ public:
+  TriesOfType(Logger& logger, std::string type)
+      : logger_(logger), type_(type) {}
+  // Logs: everybody who could add something has let go.
+  ~TriesOfType() {
+    if (left_ == 0 && stay_ == 0) return;
+    const std::string text = absl::StrCat(
+        left_, " processes of type ", type_, " have left the quarantine",
+        stay_ == 0 ? std::string()
+                   : absl::StrCat(", and ", stay_,
+                                  " stay, the first because: ", why_));
+    stay_ == 0 ? logger_.Info(text) : logger_.Warning(text);
+  }
+  TriesOfType(const TriesOfType&) = delete;
+  TriesOfType& operator=(const TriesOfType&) = delete;
+
+  void Tried(const absl::Status& status) {
+    const absl::MutexLock lock(&mutex_);
+    if (status.ok()) {
+      ++left_;
+    } else if (stay_++ == 0) {
+      why_ = std::string(status.message());
+    }
+  }
+
+ private:
+  Logger& logger_;
+  const std::string type_;
+  absl::Mutex mutex_;
+  uint64_t left_ = 0;
+  uint64_t stay_ = 0;
+  std::string why_;
+};
+
+}  // namespace
+
+void PluginLoading::RetryQuarantine(const LoadedPlugins::Loaded& loaded) {
+  constexpr size_t kAtOnce = 1000;
+  for (const runtime::ProcessType* type : loaded.process_types) {
+    const auto tries = std::make_shared<TriesOfType>(logger_, type->name);
+    const runtime::QuarantineFilter filter{.process_type = type->name,
+                                           .by = runtime::Owner::kAny};
+    uint64_t next = 0;
+    do {
+      const runtime::QuarantinePage page =
+          runtime_.ListQuarantine(filter, next, kAtOnce);
+      for (const runtime::QuarantineEntry& entry : page.entries) {
+        runtime_.RetryQuarantine(
+            entry.pid,
+            [tries](const absl::Status& status) { tries->Tried(status); });
+      }
+      next = page.next_sequence;
+      if (!page.entries.empty()) std::this_thread::sleep_for(kBetweenPieces);
+    } while (next != 0 && !stopping_.load(std::memory_order_relaxed));
+  }
 }
 
 uint64_t PluginLoading::TellProcesses(const LoadedPlugins::Loaded& loaded) {

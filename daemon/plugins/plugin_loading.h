@@ -66,6 +66,9 @@ class PluginLoading {
                                  bool new_processes_only);
   // Returns the number of processes told.
   uint64_t TellProcesses(const LoadedPlugins::Loaded& loaded);
+  // Lets the processes in quarantine try the types that were loaded. The log
+  // says what has become of them.
+  void RetryQuarantine(const LoadedPlugins::Loaded& loaded);
   std::vector<Version> ListNow(const std::string& name) const;
 
   LoadedPlugins& plugins_;

@@ -128,8 +128,8 @@ void AddProcessKeys(std::vector<ConfigKey>& keys) {
       {"store.max_crashes", "store-max-crashes", "N",
        "A durable process whose step has ended the daemon by a crash this "
        "often, up to 1000, goes into quarantine at the next start. A clean end "
-       "of the daemon, and another version of the plugin, begin the count "
-       "anew. 0 means never."},
+       "of the daemon, another version of the plugin, and \"actorctl "
+       "quarantine retry\" begin the count anew. 0 means never."},
       NumberCodec<uint32_t>{.max = 1000}, ACTORD_MEMBER(store.max_crashes)));
 }
 

@@ -110,6 +110,8 @@ absl::StatusOr<std::optional<runtime::ProcessState>> ReadState(
       return runtime::ProcessState::kIdle;
     case v1::PROCESS_STATE_DORMANT:
       return runtime::ProcessState::kDormant;
+    case v1::PROCESS_STATE_QUARANTINED:
+      return runtime::ProcessState::kQuarantined;
     default:
       return Wrong("state", "is not a state that this daemon knows");
   }

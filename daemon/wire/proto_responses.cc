@@ -21,6 +21,8 @@ v1::ProcessState ToProto(runtime::ProcessState state) {
       return v1::PROCESS_STATE_IDLE;
     case runtime::ProcessState::kDormant:
       return v1::PROCESS_STATE_DORMANT;
+    case runtime::ProcessState::kQuarantined:
+      return v1::PROCESS_STATE_QUARANTINED;
   }
   return v1::PROCESS_STATE_UNSPECIFIED;
 }
@@ -88,6 +90,7 @@ void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto) {
   proto->set_yields_outstanding(info.yields);
   proto->set_cancel_requested(info.cancel_requested);
   proto->set_priority(info.priority);
+  proto->set_quarantine_reason(ToUtf8(info.quarantine_reason));
 }
 
 void WriteYield(runtime::ExternalYield yield, v1::Yield* proto) {

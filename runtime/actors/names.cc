@@ -100,6 +100,13 @@ absl::Status Names::Release(std::string_view name, const Pid& pid,
                    ToAbsl(CutUtf8(name, kMaxNameBytes)), "\""));
 }
 
+std::optional<std::string> Names::NameOf(const Pid& pid) const {
+  const MutexLock lock(mutex_);
+  const auto it = names_.find(pid);
+  if (it == names_.end() || it->second.empty()) return std::nullopt;
+  return it->second.front()->first.text;
+}
+
 absl::StatusOr<Pid> Names::Find(Owner owner, std::string_view name) const {
   {
     const MutexLock lock(mutex_);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,8 @@ class Names {
   // NAME_NOT_FOUND: no live process of the owner holds the name.
   [[nodiscard]] absl::StatusOr<Pid> Find(Owner owner,
                                          std::string_view name) const;
+  // One of the names that the process holds; nullopt: it holds none.
+  [[nodiscard]] std::optional<std::string> NameOf(const Pid& pid) const;
   // See Runtime::ListNames.
   [[nodiscard]] NamePage List(Owner by, std::string_view prefix,
                               uint64_t first_sequence, size_t page_size) const;

@@ -122,5 +122,7 @@
   LANE(refused_external_of_owner, "yield_owner_limit_total", "yields", \
        "External yields that were refused because of `quotas.yield_bytes`.") \
   GAUGE(processes_dormant, "processes_dormant", "processes", \
-        "Live durable processes that are in the store and not in memory.")
+        "Live durable processes that are in the store and not in memory.") \
+  GAUGE(processes_quarantined, "processes_quarantined", "processes", \
+        "Durable processes in quarantine (see ListQuarantine).")
 // clang-format on

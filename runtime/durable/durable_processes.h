@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/delivery/durable_log.h"
+#include "runtime/delivery/quarantine.h"
 #include "runtime/durable/durable_store.h"
 #include "runtime/durable/step_of_history.h"
 #include "runtime/process/outcome.h"
@@ -30,6 +31,16 @@
 #include "runtime/table/process_table.h"
 
 namespace actord::runtime {
+
+// What a process in quarantine needs to go on.
+struct HeldInQuarantine {
+  bool was_blocked = false;
+  bool step_due = false;
+  // The completions, cancels and ends of ties that have come meanwhile, and
+  // that no step has seen. Owned.
+  EnvelopeList held;
+  bool holds_cancel = false;
+};
 
 struct DurableState {
   // The next turn restores the state, from `image`, or by `history`, or both.
@@ -65,10 +76,10 @@ struct DurableState {
     history_bytes =
         has_image ? 0 : history_bytes + step.record.size() + consumed_bytes;
   }
-  // Why the process goes into quarantine in its next turn; "": it does not.
-  std::string poison;
-  // The process cannot be restored: it takes messages, and no step.
-  bool is_quarantined = false;
+  // How the process is durable, once Init has returned.
+  records::Durability durability = records::Durability::kImage;
+  // Set: the process is in quarantine (quarantine.h).
+  std::optional<HeldInQuarantine> quarantined;
   // Who waits for the answer to a call.
   struct Caller {
     uint64_t handle = 0;  // of a caller outside or a volatile process
@@ -111,6 +122,8 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   [[nodiscard]] const DurableLimits& limits() const { return limits_; }
   Releases& releases() { return store_.releases(); }
   DurableStore& store() { return store_; }
+  Quarantine& quarantine() { return quarantine_; }
+  [[nodiscard]] const Quarantine& quarantine() const { return quarantine_; }
 
   // Appends a record; returns its position. RESOURCE_EXHAUSTED,
   // STEP_TOO_LARGE: the record is too large. UNAVAILABLE: the journal has
@@ -223,6 +236,7 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   // lock.
   std::atomic<uint64_t> calls_of_dormant_{0};
   absl::flat_hash_set<YieldToken> spawning_;
+  Quarantine quarantine_;
   // By the slot of the process.
   const std::unique_ptr<std::array<std::atomic<Chunk*>, kChunks>> states_;
 };

@@ -281,6 +281,19 @@ std::string StepMarks::SignalText(int signal) {
                      : absl::StrCat("signal ", signal);
 }
 
+void StepMarks::Forget(const Pid& pid) {
+  const MutexLock lock(forgetting_);
+  const auto found =
+      std::find_if(suspects_.begin(), suspects_.end(),
+                   [&](const Suspect& one) { return one.pid == pid; });
+  if (found == suspects_.end()) return;
+  auto* const counted =
+      reinterpret_cast<Counted*>(static_cast<char*>(memory_) + sizeof(Header));
+  counted[found - suspects_.begin()].crashes = 0;
+  header().crc = Crc32c({static_cast<const char*>(memory_) + sizeof(Header),
+                         suspects_.size() * sizeof(Counted)});
+}
+
 void StepMarks::EndCleanly() {
   if (taken_.load(std::memory_order_relaxed) == 0) return;
   header().counted = 0;

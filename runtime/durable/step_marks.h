@@ -34,6 +34,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/files/file_system.h"
 #include "runtime/process/pid.h"
+#include "runtime/system/mutex.h"
 
 namespace actord::runtime {
 
@@ -103,6 +104,9 @@ class StepMarks {
   // "SIGSEGV", or "SIGKILL or a loss of power" for 0.
   static std::string SignalText(int signal);
 
+  // Counts the crashes of the process from 1 again. If the program crashes
+  // meanwhile, all counts may be forgotten.
+  void Forget(const Pid& pid);
   // Forgets all counts, if any thread has taken a mark.
   void EndCleanly();
   // The program is about to end itself.
@@ -130,6 +134,7 @@ class StepMarks {
   const uint32_t max_crashes_;
   const size_t threads_;
   std::vector<Suspect> suspects_;
+  Mutex forgetting_;  // the counted entries of the file
   void* memory_ = nullptr;
   size_t bytes_ = 0;
   std::atomic<size_t> taken_{0};

@@ -62,28 +62,35 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
   if (!state.end && IsParked(process)) return kIsFrozen;
   inbox_.TakeUrgent(process, turn);
   if (state.end) return AwaitEnd(process, turn, state);
-  if (!state.poison.empty()) {
-    Quarantine(process, turn, state, std::exchange(state.poison, {}));
+  NewTry attempt{.blocked = (turn.word & Activity::kBlocked) != 0};
+  std::optional<StepMarks::Running> running;
+  while (true) {
+    if (state.quarantined) {
+      if (const auto verdict = Idle(process, turn, state, attempt)) {
+        return *verdict;
+      }
+    } else if (const auto dormant = MayPassivate(process, turn, state)) {
+      return *dormant;
+    }
+    running.emplace(mark_, PidOf(process, turn),
+                    process.steps.load(std::memory_order_relaxed) + 1,
+                    process.type.load(std::memory_order_relaxed)->code);
+    if (!state.restore_due) break;
+    const absl::Status restored = Restore(process, turn, state);
+    if (restored.ok()) break;
+    running.reset();
+    EnterQuarantine(process, turn, state, restored, attempt);
   }
-  if (state.is_quarantined) return Idle(process, turn, state);
-  if (const auto dormant = MayPassivate(process, turn, state)) return *dormant;
-  const StepMarks::Running running(
-      mark_, PidOf(process, turn),
-      process.steps.load(std::memory_order_relaxed) + 1,
-      process.type.load(std::memory_order_relaxed)->code);
-  if (state.restore_due && !Restore(process, turn, state)) {
-    return Idle(process, turn, state);
-  }
+  attempt.Tell(absl::OkStatus());
   if (process.init_due) {
     if (const auto verdict = Begin(process, turn, state)) return *verdict;
   }
   if (!inbox_.FillFromUrgent(process, turn)) {
     return BeginEnd(process, turn, state, inbox_.TakeEndCause(), 0);
   }
-  const bool blocked = (turn.word & Activity::kBlocked) != 0;
-  if (!blocked) inbox_.FillFromMessages(process, turn);
+  if (!attempt.blocked) inbox_.FillFromMessages(process, turn);
   if (turn.count != 0 || process.step_due) return Step(process, turn, state);
-  return blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
+  return attempt.blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
 }
 
 bool DurableTurn::IsParked(Process& process) {
@@ -93,22 +100,6 @@ bool DurableTurn::IsParked(Process& process) {
   if (shared_.parked.Park(process)) return true;
   process.running.store(true, std::memory_order_relaxed);
   return false;
-}
-
-int32_t DurableTurn::Idle(Process& process, Turn& turn, DurableState& state) {
-  process.step_due = false;
-  bool is_terminated = false;
-  while (Envelope* event = Inbox::PopUrgent(process)) {
-    is_terminated |=
-        event->type == kEventTerminate && event->generation == turn.generation;
-    lane_.Free(event);
-  }
-  if (!is_terminated) return ACTORD_STEP_BLOCK;
-  process.init_due = false;
-  return BeginEnd(process, turn, state,
-                  {EndKind::kTerminated, absl::StatusCode::kAborted,
-                   "it was terminated in quarantine"},
-                  0);
 }
 
 int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
@@ -131,28 +122,15 @@ int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
   return kHasEnded;
 }
 
-void DurableTurn::Quarantine(Process& process, const Turn& turn,
-                             DurableState& state, absl::string_view why) {
-  state.is_quarantined = true;
-  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  shared_.log(LogLevel::kError,
-              absl::StrCat("process ", FormatPid(PidOf(process, turn)),
-                           " of type ", type.name, " is in quarantine: ", why,
-                           ". Its image and its mailbox are kept"));
-}
-
-bool DurableTurn::Restore(Process& process, const Turn& turn,
-                          DurableState& state) {
+absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
+                                  DurableState& state) {
   const bool step_due = process.step_due;
   const absl::Status status =
       IsReplayed(process)
           ? replay_.Run(process, turn, state)
           : images_.Restore(process, turn, *state.image, state.yields);
   process.step_due = step_due;
-  if (!status.ok()) {
-    Quarantine(process, turn, state, status.message());
-    return false;
-  }
+  if (!status.ok()) return status;
   for (const StepOfHistory& step : state.history) {
     uint64_t consumed_bytes = 0;
     for (const Consumed& one : step.consumed) {
@@ -169,7 +147,7 @@ bool DurableTurn::Restore(Process& process, const Turn& turn,
       std::exchange(state.yields, {});
   // All that the recovery has read is durable.
   yields_.Resume(yields, process, PidOf(process, turn), 1);
-  return true;
+  return absl::OkStatus();
 }
 
 std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,

@@ -18,6 +18,10 @@
 // After a restart the first turn also carries out again what the process had
 // yielded and has no completion for.
 //
+// A process whose state cannot be restored is in quarantine (quarantine.h): it
+// keeps everything that comes, and takes no step until somebody asks it to try
+// again. It then tries with the version of its type that is in force.
+//
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
 
@@ -68,6 +72,7 @@ class DurableTurn {
 
   // What the turn shares with all threads.
   struct Shared {
+    const Catalog& catalog;
     DurableProcesses& durable;
     ParkedProcesses& parked;
     ProcessTable& processes;
@@ -109,14 +114,38 @@ class DurableTurn {
   // Whether nothing but a message can come for the process.
   [[nodiscard]] static bool WaitsForMessages(const Process& process,
                                              const DurableState& state);
-  // The turn of a process in quarantine: only a terminate has an effect.
-  int32_t Idle(Process& process, Turn& turn, DurableState& state);
   // The process has ended, and waits for its record.
   int32_t AwaitEnd(Process& process, Turn& turn, DurableState& state);
-  // False: the process cannot be restored, and is in quarantine.
-  bool Restore(Process& process, const Turn& turn, DurableState& state);
-  void Quarantine(Process& process, const Turn& turn, DurableState& state,
-                  absl::string_view why);
+
+  // ---- durable_quarantine.cc
+
+  // A new try of a process that was in quarantine.
+  struct NewTry {
+    bool blocked = false;  // how the process goes on
+    // Of the process in quarantine; sequence 0: it was in none.
+    QuarantineEntry was;
+    std::vector<Quarantine::Retried> waiting;
+
+    // Tells whoever waits.
+    void Tell(const absl::Status& status);
+  };
+  // The turn of a process in quarantine. Nullopt: somebody has asked for a new
+  // try, and the process has left the quarantine. Otherwise only a terminate
+  // has an effect.
+  std::optional<int32_t> Idle(Process& process, Turn& turn, DurableState& state,
+                              NewTry& attempt);
+  // False: nobody has asked, or no plugin has the type.
+  bool Leave(Process& process, Turn& turn, DurableState& state,
+             NewTry& attempt);
+  // The process could not be restored.
+  void EnterQuarantine(Process& process, Turn& turn, DurableState& state,
+                       const absl::Status& why, NewTry& attempt);
+  // Fails the calls that wait in the mailbox: quarantine.h, (1) and (2).
+  void RefuseCalls(Process& process, Turn& turn, const absl::Status& why);
+
+  // ---- durable_turn.cc
+
+  absl::Status Restore(Process& process, const Turn& turn, DurableState& state);
   // Calls Init. Nullopt: the process has begun.
   std::optional<int32_t> Begin(Process& process, Turn& turn,
                                DurableState& state);

@@ -55,9 +55,10 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
   // Something has come for it meanwhile.
   absl::StatusOr<StoredProcess> stored = durable().store().ReadProcess(pid);
   if (!stored.ok()) {
+    // The program is about to end.
     durable().store().FailRead(stored.status());
-    Quarantine(process, turn, state, stored.status().message());
-    return Idle(process, turn, state);
+    process.running.store(false, std::memory_order_relaxed);
+    return kIsFrozen;
   }
   state.restore_due = true;
   state.image = std::move(stored->image);

@@ -57,16 +57,33 @@ void Calls::Apply(CallEffect&& call, Process& caller, const Pid& self,
 
 void Calls::Deliver(Owner by, const Pid& to, uint64_t call, Envelope* message,
                     Lane& lane) {
+  if (absl::Status refused = WhyRefused(by, to); !refused.ok()) {
+    lane.Free(message);
+    Fail(call, refused, lane);
+    return;
+  }
   message->WriteHeader(CallHeader{call});
   Run run(Run::Kind::kCall, message, by);
   const Posted posted = delivery_.Post(to, run, lane);
-  if (posted == Posted::kDelivered) return;
+  if (posted == Posted::kDelivered) {
+    // quarantine.h, (1)
+    if (absl::Status refused = WhyRefused(by, to); !refused.ok()) {
+      Fail(call, refused, lane);
+    }
+    return;
+  }
   if (run.first == nullptr) {
     Fail(call, CalleeEnded(), lane);
     return;
   }
   lane.Free(run.first);
   Fail(call, delivery_.Explain(by, to, posted, lane), lane);
+}
+
+absl::Status Calls::WhyQuarantined(Owner by, const Pid& to) const {
+  absl::Status refusal = quarantine_->Refusal(to);
+  return refusal.ok() || delivery_.processes().Find(to, by) ? refusal
+                                                            : absl::OkStatus();
 }
 
 Calls::Id Calls::Begin(Owner by, const Pid& to, const Message& message,

@@ -25,12 +25,14 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "runtime/delivery/delivery.h"
+#include "runtime/delivery/quarantine.h"
 #include "runtime/effects/dispatcher.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/end_record.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/step/call_effect.h"
 #include "runtime/system/mutex.h"
+#include "runtime/table/home_pid.h"
 #include "runtime/table/process_table.h"
 #include "runtime/yields/yield_broker.h"
 
@@ -49,11 +51,13 @@ class Calls {
   using Answered = CallCallback;
   using Id = CallId;
 
+  // `quarantine` null: the runtime has no store.
   Calls(Dispatcher& dispatcher, YieldBroker& broker, Delivery& delivery,
-        Lane& shared_lane)
+        const Quarantine* quarantine, Lane& shared_lane)
       : dispatcher_(dispatcher),
         broker_(broker),
         delivery_(delivery),
+        quarantine_(quarantine),
         shared_lane_(shared_lane) {}
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -94,6 +98,17 @@ class Calls {
                     Lane& lane);
   // Fails such a call because its callee has ended.
   void FailLogged(const YieldToken& yield, Lane& lane);
+  // Fails a call that its receiver does not take, because it is in quarantine.
+  // Precondition: the envelope is of kEventCall.
+  void Refuse(const Envelope& envelope, const absl::Status& why, Lane& lane) {
+    Fail(envelope.ReadHeader<CallHeader>().call, why, lane);
+  }
+  // PROCESS_QUARANTINED: the process takes no calls. `by`: see Delivery; a
+  // process that it does not see is not in quarantine.
+  [[nodiscard]] absl::Status WhyRefused(Owner by, const Pid& to) const {
+    return IsHomePid(to) && quarantine_ != nullptr ? WhyQuarantined(by, to)
+                                                   : absl::OkStatus();
+  }
   // Whether somebody still waits for the answer.
   [[nodiscard]] bool IsOpen(uint64_t call) const;
   // Answers a call. False: the call had ended.
@@ -101,6 +116,7 @@ class Calls {
               Lane& lane);
 
  private:
+  [[nodiscard]] absl::Status WhyQuarantined(Owner by, const Pid& to) const;
   // Ends the call with an error of the daemon. Does nothing if the call had
   // ended.
   void Fail(uint64_t call, const absl::Status& why, Lane& lane);
@@ -110,6 +126,7 @@ class Calls {
   Dispatcher& dispatcher_;
   YieldBroker& broker_;
   Delivery& delivery_;
+  const Quarantine* const quarantine_;
   Lane& shared_lane_;
 
   mutable Mutex mutex_;

@@ -264,6 +264,14 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
     });
     return;
   }
+  if (absl::Status refused = calls_.WhyRefused(by, to); !refused.ok()) {
+    // In the journal the call is one that was not delivered, whatever for.
+    sends_.LogDropped(to, position);
+    Refuse(process, tag, static_cast<int32_t>(refused.code()),
+           std::string(refused.message()));
+    lane_.Free(content);
+    return;
+  }
   std::string_view topic = content->topic();
   topic.remove_prefix(sizeof(CallHeader));
   Run run(Run::Kind::kCall,

@@ -39,7 +39,7 @@ inline constexpr uint16_t kEventCall = UINT16_MAX - 1;
 inline constexpr uint16_t kEventLinkedEnd = UINT16_MAX - 2;
 // The process has reached its maximum lifetime: the payload says so.
 inline constexpr uint16_t kEventLifetimeEnd = UINT16_MAX - 3;
-// The process's type has a newer version: the process takes a turn to check it.
+// A turn to check for a newer version of the type, or to leave a quarantine.
 inline constexpr uint16_t kEventUpgrade = UINT16_MAX - 4;
 // A message that is in the journal; the process sees an ACTORD_EVENT_MESSAGE.
 inline constexpr uint16_t kEventLogged = UINT16_MAX - 6;

@@ -1,5 +1,5 @@
-// Descriptions of live processes and of held names, and the pages that lists
-// return.
+// Descriptions of live processes, of those in quarantine and of held names, and
+// the pages that lists return.
 //
 // Thread-safety: plain values. Ownership: they own their contents.
 #pragma once
@@ -21,7 +21,14 @@ namespace actord::runtime {
 inline constexpr size_t kMaxLookedAt = 1 << 16;
 
 // kDormant: idle, and in the store alone.
-enum class ProcessState { kReady, kRunning, kBlocked, kIdle, kDormant };
+enum class ProcessState {
+  kReady,
+  kRunning,
+  kBlocked,
+  kIdle,
+  kDormant,
+  kQuarantined
+};
 
 struct ProcessInfo {
   Pid pid;
@@ -37,6 +44,8 @@ struct ProcessInfo {
   uint64_t mailbox_bytes = 0;  // memory held, in buffers of 64 bytes
   uint64_t yields = 0;         // outstanding
   bool cancel_requested = false;
+  // Why it is in quarantine; "": it is not. Set by Describe alone.
+  std::string quarantine_reason;
   // The page of a list that begins with this process.
   uint32_t place = 0;
 };
@@ -62,6 +71,45 @@ struct NamePage {
     Owner owner = Owner::kNobody;
   };
   std::vector<Entry> names;  // the longest held first
+  // Where the next page begins; 0: this was the last page.
+  uint64_t next_sequence = 0;
+};
+
+// Why a durable process is in quarantine.
+enum class QuarantineCause : uint8_t {
+  kNoType,       // no plugin has its type, or the type does not fit
+  kNotRestored,  // its state could not be restored
+  kCrashed,      // its steps have ended the daemon
+};
+
+struct QuarantineEntry {
+  Pid pid;
+  std::string process_type;
+  Owner owner = Owner::kNobody;
+  QuarantineCause cause = QuarantineCause::kNotRestored;
+  std::string why;
+  uint64_t since_unix_ns = 0;
+  // The plugin whose code could not restore the process, or has crashed. "":
+  // there is none.
+  std::string plugin;
+  std::string version;
+  // Of kCrashed: "SIGSEGV", and how often.
+  std::string signal;
+  uint32_t crashes = 0;
+  // The place in the list; 0: it has none yet.
+  uint64_t sequence = 0;
+  // As they are when the process is listed.
+  std::string name = {};  // one of its names; "": it has none
+  uint64_t mailbox_messages = 0;
+};
+
+struct QuarantineFilter {
+  std::string process_type;  // "": any
+  Owner by = Owner::kAny;    // only the processes that `by` sees
+};
+
+struct QuarantinePage {
+  std::vector<QuarantineEntry> entries;  // the longest in quarantine first
   // Where the next page begins; 0: this was the last page.
   uint64_t next_sequence = 0;
 };

@@ -144,6 +144,30 @@ void Inbox::DropCompletions(Process& process, Turn& turn,
   }
 }
 
+void Inbox::TakeCalls(Process& process, Turn& turn,
+                      absl::FunctionRef<void(Envelope*)> use) {
+  Envelope* first = nullptr;
+  Envelope* last = nullptr;
+  process.TakeMessages([&](Envelope* envelope) {
+    if (envelope->type == kEventCall &&
+        envelope->generation == turn.generation) {
+      GiveBytes(*envelope);
+      turn.Took(1, envelope->units());
+      use(envelope);
+      return true;
+    }
+    envelope->SetNext(nullptr);
+    if (last == nullptr) {
+      first = envelope;
+    } else {
+      last->SetNext(envelope);
+    }
+    last = envelope;
+    return true;
+  });
+  process.in_hand = first;
+}
+
 void Inbox::EmptyRest(Process& process, Turn& turn) {
   while (Envelope* envelope = PopUrgent(process)) {
     lane_.Free(envelope);

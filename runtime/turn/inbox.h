@@ -70,6 +70,11 @@ class Inbox {
     turn.count = 0;
   }
 
+  // Takes the calls of callers that are not durable processes out of the
+  // mailbox, and gives them to `use`, which owns them then. All other messages
+  // stay, in their order.
+  void TakeCalls(Process& process, Turn& turn,
+                 absl::FunctionRef<void(Envelope*)> use);
   // Drops the completions in `urgent_taken` for which `is_dropped` returns
   // true.
   void DropCompletions(Process& process, Turn& turn,

@@ -223,7 +223,8 @@ TEST(QuotaWeights, ListsCountAsTenRequests) {
   for (const MethodRule& rule : MethodRules()) {
     const bool is_list = rule.method.starts_with("List") ||
                          rule.method == "WatchProcesses" ||
-                         rule.method == "ReadHistory";
+                         rule.method == "ReadHistory" ||
+                         rule.method == "RetryQuarantine";
     EXPECT_EQ(rule.requests, is_list ? 10u : 1u) << rule.method;
   }
 }

@@ -90,7 +90,8 @@ class Reflection(DaemonCase):
              "ListNames", "ListYields", "ListDeadLetters", "GetDeadLetter",
              "ResendDeadLetter", "DropDeadLetters", "WatchProcesses",
              "ListClients", "CutClient", "LoadPlugin", "ListPlugins",
-             "GetStatus", "Backup", "ReadHistory"})
+             "GetStatus", "Backup", "ReadHistory", "ListQuarantine",
+             "RetryQuarantine"})
 
 
 class Strangers(DaemonCase):

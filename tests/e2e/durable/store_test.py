@@ -97,14 +97,6 @@ class Store(StoreCase):
         with self.assertRaisesRegex(RuntimeError, "actord ended with 78"):
             self.start_daemon("--store", self.store)
 
-    def test_unknown_type_refuses_the_start(self):
-        self.start()
-        self.counter(5)
-        self.daemon.stop()
-        with self.assertRaisesRegex(
-                RuntimeError, "(?s)actord ended with 78.*of type counter"):
-            self.start_daemon("--store", self.store, plugins=False)
-
     def test_byte_that_has_changed_refuses_the_start(self):
         self.start()
         pid = self.counter(5)

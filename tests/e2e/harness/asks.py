@@ -4,7 +4,8 @@ import dataclasses
 
 import grpc
 from actord.v1 import (client_pb2, dead_letter_pb2, history_pb2, name_pb2, outcome_pb2,
-                       payload_pb2, process_pb2, watch_pb2, work_pb2, yield_pb2)
+                       payload_pb2, process_pb2, quarantine_pb2, watch_pb2, work_pb2,
+                       yield_pb2)
 from harness.bulk import SendStream, SubmitStream, send_item, submit_item
 from harness.connection import CALL_SECONDS, refusal_of
 from harness.waiting import eventually
@@ -123,6 +124,17 @@ class Asks:
 
     def Terminate(self, thing):
         return self._addressed("Terminate", outcome_pb2.TerminateRequest, thing)
+
+    def RetryQuarantine(self, thing):
+        return self._addressed("RetryQuarantine",
+                               quarantine_pb2.RetryQuarantineRequest, thing) + \
+            self._unary("RetryQuarantine",
+                        quarantine_pb2.RetryQuarantineRequest(process_type="order"))
+
+    def ListQuarantine(self, thing):
+        return self._unary("ListQuarantine", quarantine_pb2.ListQuarantineRequest(),
+                           quarantine_pb2.ListQuarantineRequest(
+                               process_type="order"))
 
     def GetProcess(self, thing):
         return self._addressed("GetProcess", process_pb2.GetProcessRequest, thing)

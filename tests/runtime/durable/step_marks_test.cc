@@ -117,6 +117,21 @@ TEST_F(StepMarksTest, ProgramThatEndsItselfCountsNobodyAndForgetsNothing) {
   EXPECT_FALSE(marks_->Find(kPid, kCode)->is_new);
 }
 
+TEST_F(StepMarksTest, ForgottenProcessIsCountedFromOne) {
+  for (int crash = 0; crash < 3; ++crash) {
+    Run(second_, kOther, 9);
+    Run(first_, kPid, 5);
+    Start();
+  }
+  EXPECT_EQ(Crashes(kPid), 3u);
+  marks_->Forget(kPid);
+  Run(second_, kOther, 9);
+  Run(first_, kPid, 5);
+  Start();
+  EXPECT_EQ(Crashes(kPid), 1u);
+  EXPECT_EQ(Crashes(kOther), 4u) << "nobody has forgotten it";
+}
+
 TEST_F(StepMarksTest, CleanEndForgetsAll) {
   Run(first_, kPid, 5);
   Start();

@@ -1,0 +1,60 @@
+// Stand-ins for process types that no plugin has. A durable process of such a
+// type is in quarantine. Its stand-in has the name of the type and of the
+// method, so that the process can be described; no function of it is called.
+//
+// Thread-safety: any thread. The types live as long as this object.
+#pragma once
+
+#include <actord/abi.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "absl/status/status.h"
+#include "runtime/process/catalog.h"
+#include "runtime/records/records.h"
+#include "runtime/system/mutex.h"
+
+namespace actord::runtime {
+
+// What a stored process needs of its type.
+struct NeededType {
+  std::string_view process_type;
+  std::string_view method;
+  // Init has returned, and the process is durable in this way.
+  bool started = false;
+  records::Durability durability = records::Durability::kImage;
+};
+// FAILED_PRECONDITION: a stored process cannot go on with `type`; null: no
+// plugin has the type. The text says what to do.
+absl::Status WhyTypeDoesNotFit(const ProcessType* type,
+                               const NeededType& needed);
+
+class AbsentTypes {
+ public:
+  AbsentTypes() = default;
+  AbsentTypes(const AbsentTypes&) = delete;
+  AbsentTypes& operator=(const AbsentTypes&) = delete;
+
+  // The stand-in, whose only method is `method`. `traps_exits`: the end of a
+  // linked process is an event for its processes.
+  const ProcessType& For(const std::string& name, const std::string& method,
+                         bool traps_exits);
+
+ private:
+  struct StandIn {
+    std::string name;
+    std::string method_name;
+    actord_method method{};
+    actord_process_type descriptor{};
+    ProcessType type;
+  };
+  Mutex mutex_;
+  std::map<std::tuple<std::string, std::string, bool>, std::unique_ptr<StandIn>>
+      types_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace actord::runtime
