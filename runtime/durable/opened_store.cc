@@ -19,9 +19,6 @@ constexpr uint64_t kMaxReserveBytes = uint64_t{512} << 20;
 constexpr uint64_t kMinBufferBytes = 1 << 20;
 constexpr uint64_t kMaxBufferBytes = 64 << 20;
 
-// Processes whose images and mailboxes are read with one scan each.
-constexpr size_t kReadTogether = 1024;
-
 std::string ParentOf(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   const size_t slash = path.rfind('/');
@@ -246,50 +243,9 @@ absl::Status OpenedStore::ReadHistory(StoredProcess& process) {
         if (!failed.ok()) return false;
         step.step = *std::move(decoded);
         step.consumed = std::move(entry->consumed);
-        for (Consumed& one : step.consumed) {
-          absl::StatusOr<StoredBody> body = BodyOf(one.mail, one.position);
-          failed.Update(body.status());
-          if (!failed.ok()) return false;
-          one.mail.body = *std::move(body);
-        }
         return true;
       });
   status.Update(failed);
-  return status;
-}
-
-absl::Status OpenedStore::ForEachProcess(
-    absl::FunctionRef<absl::Status(StoredProcess&&)> use) {
-  const std::string prefix = KeyOf(KeyKind::kProcess);
-  std::vector<StoredProcess> together;
-  const auto use_all = [&] {
-    if (together.empty()) return absl::OkStatus();
-    absl::Status status = ReadRest(together);
-    for (StoredProcess& process : together) {
-      if (status.ok() &&
-          process.entry.durability == records::Durability::kReplay) {
-        status = ReadHistory(process);
-      }
-      if (status.ok()) status = use(std::move(process));
-    }
-    together.clear();
-    return status;
-  };
-  absl::Status failed;
-  absl::Status status = state_->Scan(
-      prefix, BehindPrefix(prefix),
-      [&](std::string_view key, std::string_view value) {
-        absl::StatusOr<ProcessEntry> entry = Decoded<ProcessEntry>(value);
-        failed.Update(entry.status());
-        if (!failed.ok()) return false;
-        StoredProcess& process = together.emplace_back();
-        process.pid = PidIn(key, kKeyKindBytes);
-        process.entry = *std::move(entry);
-        if (together.size() == kReadTogether) failed.Update(use_all());
-        return failed.ok();
-      });
-  status.Update(failed);
-  if (status.ok()) status = use_all();
   return status;
 }
 

@@ -135,9 +135,12 @@ class OpenedStore final : public DurableStore {
       absl::FunctionRef<absl::Status(StoredProcess&, std::string_view key,
                                      std::string_view value)>
           use);
-  // Reads the mailboxes of these processes, and the images of those that do
-  // more than wait for messages.
+  // Reads the mailboxes and histories of these processes, without the bodies
+  // that are in the journal, and the images of those that do more than wait for
+  // messages.
   absl::Status ReadRest(std::vector<StoredProcess>& processes);
+  // Reads the bodies that these processes have in the journal.
+  absl::Status ReadBodies(std::vector<StoredProcess>& processes);
   absl::Status ReadExits(StoredProcess& process);
   absl::Status ReadHistory(StoredProcess& process);
   // A read waits for the thread of the rounds.

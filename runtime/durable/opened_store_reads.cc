@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/durable/opened_store.h"
@@ -10,6 +11,11 @@
 
 namespace actord::runtime {
 namespace {
+
+// Processes whose images and mailboxes are read with one scan each.
+constexpr size_t kReadTogether = 1024;
+// Bodies that are read in one pass over the journal.
+constexpr size_t kBodiesTogether = 65'536;
 
 absl::Status TakeImage(std::string_view value, StoredProcess& process) {
   ImageEntry entry;
@@ -19,28 +25,41 @@ absl::Status TakeImage(std::string_view value, StoredProcess& process) {
   return absl::OkStatus();
 }
 
+// A message or an event of a history whose body is in the journal.
+struct Missing {
+  Mail* mail = nullptr;
+  uint64_t position = 0;
+};
+
+void AddMissing(StoredProcess& process, std::vector<Missing>& missing) {
+  for (StoredProcess::Event& event : process.mailbox) {
+    if (!event.mail.body) missing.push_back({&event.mail, event.position});
+  }
+  for (StepOfHistory& step : process.history) {
+    for (Consumed& one : step.consumed) {
+      if (!one.mail.body) missing.push_back({&one.mail, one.position});
+    }
+  }
+}
+
 }  // namespace
 
 absl::Status OpenedStore::ReadRest(std::vector<StoredProcess>& processes) {
   absl::Status status = ScanBeside(
       KeyKind::kMail, processes,
-      [this](StoredProcess& process, std::string_view key,
-             std::string_view value) {
-        Mail mail;
-        const absl::Status decoded = DecodeFields(value, mail);
-        if (!decoded.ok()) {
-          return absl::DataLossError(decoded.message());
-        }
-        const uint64_t position = NumberIn(key, kKeyKindBytes + kKeyPidBytes);
-        absl::StatusOr<StoredBody> body = BodyOf(mail, position);
-        if (!body.ok()) return body.status();
-        mail.body = *std::move(body);
-        process.mailbox.push_back({position, std::move(mail)});
-        return absl::OkStatus();
+      [](StoredProcess& process, std::string_view key, std::string_view value) {
+        StoredProcess::Event& event = process.mailbox.emplace_back();
+        event.position = NumberIn(key, kKeyKindBytes + kKeyPidBytes);
+        const absl::Status decoded = DecodeFields(value, event.mail);
+        return decoded.ok() ? decoded : absl::DataLossError(decoded.message());
       });
   for (StoredProcess& process : processes) {
     if (!status.ok()) return status;
     if (!process.entry.runtime.watches.empty()) status = ReadExits(process);
+    if (status.ok() &&
+        process.entry.durability == records::Durability::kReplay) {
+      status = ReadHistory(process);
+    }
   }
   if (!status.ok() ||
       std::ranges::all_of(processes, &StoredProcess::WaitsForMessages)) {
@@ -53,6 +72,74 @@ absl::Status OpenedStore::ReadRest(std::vector<StoredProcess>& processes) {
                                  ? absl::OkStatus()
                                  : TakeImage(value, process);
                     });
+}
+
+absl::Status OpenedStore::ReadBodies(std::vector<StoredProcess>& processes) {
+  std::vector<Missing> missing;
+  for (StoredProcess& process : processes) AddMissing(process, missing);
+  // In the order of the journal, so that each of its groups is read once.
+  std::ranges::sort(missing, [](const Missing& a, const Missing& b) {
+    return a.mail->lsn != b.mail->lsn ? a.mail->lsn < b.mail->lsn
+                                      : a.position < b.position;
+  });
+  for (const Missing& one : missing) {
+    absl::StatusOr<StoredBody> body = BodyOf(*one.mail, one.position);
+    if (!body.ok()) return body.status();
+    one.mail->body = *std::move(body);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OpenedStore::ForEachProcess(
+    absl::FunctionRef<absl::Status(StoredProcess&&)> use) {
+  std::vector<StoredProcess> together;
+  // Processes whose bodies are in the journal, and how many bodies.
+  std::vector<StoredProcess> waiting;
+  size_t bodies = 0;
+  const auto use_waiting = [&] {
+    absl::Status status = ReadBodies(waiting);
+    for (StoredProcess& process : waiting) {
+      if (status.ok()) status = use(std::move(process));
+    }
+    waiting.clear();
+    bodies = 0;
+    return status;
+  };
+  const auto read_all = [&] {
+    if (together.empty()) return absl::OkStatus();
+    absl::Status status = ReadRest(together);
+    for (StoredProcess& process : together) {
+      if (!status.ok()) break;
+      std::vector<Missing> missing;
+      AddMissing(process, missing);
+      if (missing.empty()) {
+        status = use(std::move(process));
+      } else {
+        bodies += missing.size();
+        waiting.push_back(std::move(process));
+        if (bodies >= kBodiesTogether) status = use_waiting();
+      }
+    }
+    together.clear();
+    return status;
+  };
+  absl::Status failed;
+  const std::string prefix = KeyOf(KeyKind::kProcess);
+  absl::Status status = state_->Scan(
+      prefix, BehindPrefix(prefix),
+      [&](std::string_view key, std::string_view value) {
+        StoredProcess& process = together.emplace_back();
+        process.pid = PidIn(key, kKeyKindBytes);
+        const absl::Status decoded = DecodeFields(value, process.entry);
+        if (!decoded.ok()) failed = absl::DataLossError(decoded.message());
+        if (failed.ok() && together.size() == kReadTogether) {
+          failed = read_all();
+        }
+        return failed.ok();
+      });
+  status.Update(failed);
+  if (status.ok()) status = read_all();
+  return status.ok() ? use_waiting() : status;
 }
 
 absl::StatusOr<StoredProcess> OpenedStore::ReadProcess(const Pid& pid) {

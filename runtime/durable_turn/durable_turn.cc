@@ -62,7 +62,8 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
   if (!state.end && IsParked(process)) return kIsFrozen;
   inbox_.TakeUrgent(process, turn);
   if (state.end) return AwaitEnd(process, turn, state);
-  NewTry attempt{.blocked = (turn.word & Activity::kBlocked) != 0};
+  NewTry attempt;
+  attempt.blocked = (turn.word & Activity::kBlocked) != 0;
   std::optional<StepMarks::Running> running;
   while (true) {
     if (state.quarantined) {

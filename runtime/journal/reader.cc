@@ -47,6 +47,10 @@ absl::StatusOr<bool> JournalReader::NextGroup() {
         absl::StrCat(Where(*segment_, group_.header.place),
                      ": the group does not continue position ", link_.lsn));
   }
+  if (places_ != nullptr) {
+    places_->try_emplace(group_.header.lsn,
+                         Place{segment_, group_.header.place, link_});
+  }
   link_ = LinkAfter(group_);
   place_ = group_.end_place();
   rest_ = group_.records;

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string_view>
 
@@ -32,6 +33,26 @@ class JournalReader {
   JournalReader(const Segments& segments, const StoreId& store,
                 const Atomic<uint64_t>& durable, uint64_t from)
       : segments_(segments), store_(store), durable_(durable), from_(from) {}
+
+  // Where a group is in the journal, and what it continues.
+  struct Place {
+    std::shared_ptr<Segment> segment;
+    uint64_t offset = 0;
+    Link link;
+  };
+  // By the position of the group's first record.
+  using Places = std::map<uint64_t, Place>;
+  // Adds the place of each group that the reader comes by. `places` is
+  // borrowed.
+  void KeepPlacesIn(Places& places) { places_ = &places; }
+  // Begins at a place that a reader of the same journal has kept, instead of
+  // the beginning of the file. Precondition: Next was not called, and `from` is
+  // not before the place.
+  void BeginAt(const Place& place) {
+    segment_ = place.segment;
+    place_ = place.offset;
+    link_ = place.link;
+  }
 
   // True: record() is the next record. False: no further record is durable yet.
   // NOT_FOUND: the position was trimmed away. OUT_OF_RANGE: it lies behind
@@ -56,6 +77,7 @@ class JournalReader {
   uint64_t place_ = 0;
   Link link_;
   Group group_;
+  Places* places_ = nullptr;
   // Records of group_ that were not returned yet, and the position of the
   // first.
   std::string_view rest_;

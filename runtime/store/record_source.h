@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/journal/reader.h"
 
 namespace actord::runtime {
 
@@ -27,14 +29,23 @@ class RecordSource {
   virtual absl::StatusOr<SourceRecord> At(uint64_t lsn) = 0;
 };
 
-// The records of a journal. Lifetime: ends before the journal.
+// The records of a journal. It remembers where the groups are that it has come
+// by, so each is searched for once. A record in the group of the one before,
+// and behind it, costs least. Lifetime: ends before the journal.
 class JournalSource final : public RecordSource {
  public:
   explicit JournalSource(const Journal& journal) : journal_(journal) {}
   absl::StatusOr<SourceRecord> At(uint64_t lsn) override;
 
  private:
+  // Puts the reader at or before the position.
+  void Seek(uint64_t lsn);
+  void ForgetTrimmed();
+
   const Journal& journal_;
+  std::optional<JournalReader> reader_;
+  uint64_t at_ = 0;  // of the reader's record; 0: it has none
+  JournalReader::Places places_;
 };
 
 }  // namespace actord::runtime
