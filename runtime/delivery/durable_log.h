@@ -15,6 +15,13 @@
 
 namespace actord::runtime {
 
+// A volatile child that process.spawn of a durable process has started.
+struct TiedChild {
+  Pid child;
+  bool link = false;
+  bool monitor = false;  // its tag is that of the yield
+};
+
 class DurableLog {
  public:
   // The largest payload of a completion that a record can hold.
@@ -25,6 +32,10 @@ class DurableLog {
   // completion is lost with this start of the daemon.
   virtual uint64_t LogCompletion(const YieldToken& yield, int32_t status,
                                  const actord_payload& payload) = 0;
+  // The same for a process.spawn that ties the process to a volatile child: the
+  // record has the ties, too. `pid_text`: the payload of the completion.
+  virtual uint64_t LogSpawn(const YieldToken& yield, const TiedChild& tied,
+                            std::string_view pid_text) = 0;
   // An attempt of a task, before a worker hears of it. `lease_ns`: how long the
   // worker may be silent. Returns the position; 0: as above, and no worker may
   // hear of the attempt.

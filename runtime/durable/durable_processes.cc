@@ -114,6 +114,19 @@ uint64_t DurableProcesses::LogCompletion(const YieldToken& yield,
       .value_or(0);
 }
 
+uint64_t DurableProcesses::LogSpawn(const YieldToken& yield,
+                                    const TiedChild& tied,
+                                    std::string_view pid_text) {
+  return Append(records::Done{.pid = yield.pid,
+                              .tag = yield.tag,
+                              .command = records::Command::kSpawn,
+                              .result = FromAbi(TextPayload(pid_text)),
+                              .target = tied.child,
+                              .link = tied.link,
+                              .monitor = tied.monitor})
+      .value_or(0);
+}
+
 uint64_t DurableProcesses::LogAttempt(const YieldToken& yield, uint32_t attempt,
                                       std::string_view worker,
                                       uint64_t lease_ns) {

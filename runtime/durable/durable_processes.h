@@ -147,6 +147,8 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   }
   uint64_t LogCompletion(const YieldToken& yield, int32_t status,
                          const actord_payload& payload) override;
+  uint64_t LogSpawn(const YieldToken& yield, const TiedChild& tied,
+                    std::string_view pid_text) override;
   uint64_t LogAttempt(const YieldToken& yield, uint32_t attempt,
                       std::string_view worker, uint64_t lease_ns) override;
   // A caller that waits for this position also waits for all earlier records.

@@ -5,7 +5,10 @@
 //   of the daemon       within the turn           DONE if it changed something;
 //                                                 otherwise it has no record
 //   timer.sleep         within the turn           no record
-//   process.spawn       within the turn           STARTED or ENDED of the child
+//   process.spawn of a
+//   durable child       within the turn           STARTED or ENDED of the child
+//   volatile child      when the step is durable  INPUT; DONE with its ties, if
+//                                                 it has any
 //   of a plugin         on the pool, when the     INPUT
 //                       step is durable
 //   external            a task, when the step is  INPUT

@@ -71,6 +71,8 @@ const char* NameOf(records::Command command) {
       return "process.cancel";
     case records::Command::kTerminate:
       return "process.terminate";
+    case records::Command::kSpawn:
+      return "process.spawn";
   }
   return "";
 }

@@ -117,6 +117,8 @@ void VisitFields(T& record, Visitor& visit) {
   visit(7, record.target);
   visit(8, record.message);
   visit(9, record.others);
+  visit(10, record.link);
+  visit(11, record.monitor);
 }
 
 template <typename T, typename Visitor>

@@ -194,8 +194,11 @@ enum class Command : uint8_t {
   kSend,
   kCancel,
   kTerminate,
+  // A volatile child has begun, with ties to the process. (Of a durable child
+  // SUBMITTED has the ties; a volatile child without ties is an INPUT.)
+  kSpawn,
 };
-constexpr Command LastOf(Command) { return Command::kTerminate; }
+constexpr Command LastOf(Command) { return Command::kSpawn; }
 
 // A built-in command of a durable process was carried out, or refused. It is
 // the completion of the yield, as body 0.
@@ -207,11 +210,13 @@ struct Done {
   int32_t status = 0;  // an ACTORD_ error: nothing was done
   Payload result = {};
   std::string name = {};  // the name or the group
-  Pid target = {};        // of kSend, kCancel and kTerminate
+  Pid target = {};  // of kSend, kCancel and kTerminate; of kSpawn the child
   // Body 1: of kSend the message; of kCancel and kTerminate the reason.
   std::optional<Body> message = {};
   // Of kSend: further receivers of the same message, as bodies 2, 3 and so on.
   std::vector<Pid> others = {};
+  bool link = false;     // of kSpawn: the process and the child are linked
+  bool monitor = false;  // of kSpawn: the process has a monitor with this tag
   std::string unknown = {};
   friend bool operator==(const Done&, const Done&) = default;
 };

@@ -131,6 +131,8 @@ class JournalApplier {
   absl::Status DropOne(uint64_t position, const records::Dropped& record);
   absl::Status ForgetLetter(uint64_t position);
   absl::Status CarryOut(Resident& process, const records::Done& record);
+  // The ties to a volatile child.
+  absl::Status TieChild(Resident& process, const records::Done& record);
   // The part of a command that concerns other processes. The owner sends.
   absl::Status CarryOutForOthers(const Pid& from, Owner owner,
                                  const records::Done& record);

@@ -85,8 +85,20 @@ absl::Status JournalApplier::CarryOut(Resident& process,
     case records::Command::kCancel:
     case records::Command::kTerminate:
       return CarryOutForOthers(Pid(process.pid), process.owner(), record);
+    case records::Command::kSpawn:
+      return TieChild(process, record);
   }
   return absl::OkStatus();
+}
+
+absl::Status JournalApplier::TieChild(Resident& process,
+                                      const records::Done& record) {
+  if (record.link) {
+    absl::Status status = AddWatch(process, record.target, 0);
+    if (!status.ok()) return status;
+  }
+  return record.monitor ? AddWatch(process, record.target, record.tag)
+                        : absl::OkStatus();
 }
 
 absl::Status JournalApplier::CarryOutForOthers(const Pid& from, Owner owner,

@@ -270,13 +270,6 @@ void Host::SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
                        const ParentTies& parent_ties, bool keep_result,
                        actord_completion completion) const {
   if (!admission_.CanBeDurable(request.process_type)) {
-    if (parent_ties.link || parent_ties.monitor) {
-      AnswerSpawn(completion,
-                  absl::UnimplementedError(
-                      "a durable process can link and monitor a volatile child "
-                      "only if the step itself spawns the child"));
-      return;
-    }
     // What a volatile process does cannot be taken back.
     durable_->releases().After(
         acting.record(), [this, request = std::move(request), parent_ties,
@@ -332,7 +325,14 @@ void Host::AnswerTied(actord_completion completion,
     tied = ties_.BeginForParent(*child, parent_ties.parent, parent_ties.link,
                                 monitor);
     if (tied.ok()) {
-      if (AnswerSpawn(completion, child) == ACTORD_OK) return;
+      // The ties of a durable process are in the journal.
+      const bool is_told =
+          IsHomePid(owner->pid)
+              ? broker_.CompleteSpawn(
+                    completion, {*child, parent_ties.link, parent_ties.monitor},
+                    lane_)
+              : AnswerSpawn(completion, child) == ACTORD_OK;
+      if (is_told) return;
       ties_.EndForParent(*child, parent_ties.parent, parent_ties.link, monitor);
       tied = absl::CancelledError("the command ended meanwhile");
     }

@@ -134,58 +134,21 @@ bool YieldBroker::HasRoom(const Process& process,
 bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
                           int32_t status, const actord_payload& payload,
                           Lane& lane, Logged logged, ReadyList* later) {
-  uint64_t pending =
-      YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
-  // Acquire: pairs with Open, for the fields.
-  if (record.word.load(std::memory_order_acquire) != pending) return false;
-  Process* process = record.process.load(std::memory_order_relaxed);
-  const uint32_t generation =
-      record.process_generation.load(std::memory_order_relaxed);
-  const uint64_t tag = record.tag.load(std::memory_order_relaxed);
-  if (!record.word.compare_exchange_strong(
-          pending, YieldRecord::Word(GenerationOf(handle), YieldRecord::kEnded),
-          std::memory_order_acq_rel)) {
-    return false;
-  }
-  // From here on the record may be closed and used again at any moment.
-  FailPoint();
-  const Pid pid = processes_.PidOf(*process, generation);
+  const std::optional<Won> won = Win(record, handle);
+  if (!won) return false;
+  const Pid pid = processes_.PidOf(*won->process, won->generation);
   Envelope* envelope = nullptr;
-  if (process->is_durable() && logged == Logged::kIfDurable) [[unlikely]] {
-    envelope = NewDurable({pid, tag}, status, payload, lane);
+  if (won->process->is_durable() && logged == Logged::kIfDurable) [[unlikely]] {
+    envelope = NewDurable({pid, won->tag}, status, payload, lane);
     if (envelope == nullptr) return true;
   } else {
     envelope = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, payload);
     envelope->completion.status = status;
-    envelope->completion.tag = tag;
+    envelope->completion.tag = won->tag;
   }
   envelope->completion.yield_slot = SlotOf(handle);
-  if (const uint32_t charge = ChargeOf(*envelope)) {
-    process->completion_units.fetch_add(charge, std::memory_order_relaxed);
-  }
-  lane.Count(&Counters::completions);
-  Run run(Run::Kind::kUrgent, envelope, Owner::kAny);
-  if (delivery_.Post(pid, run, lane, later) != Posted::kDelivered)
-      [[unlikely]] {
-    // The process ended meanwhile, so no one waits for the completion.
-    process->completion_units.fetch_sub(ChargeOf(*envelope),
-                                        std::memory_order_relaxed);
-    lane.Free(run.first);
-  }
+  Post(*won->process, pid, envelope, lane, later);
   return true;
-}
-
-Envelope* YieldBroker::NewDurable(const YieldToken& yield, int32_t status,
-                                  actord_payload payload, Lane& lane) {
-  if (payload.bytes.size > log_->MaxCompletionBytes()) {
-    status = ACTORD_RESOURCE_EXHAUSTED;
-    payload = TextPayload(
-        "the completion is larger than a record of the store can be");
-  }
-  const uint64_t position = log_->LogCompletion(yield, status, payload);
-  if (position == 0) return nullptr;
-  return NewLoggedCompletion(ACTORD_EVENT_COMPLETION, yield.tag, status,
-                             payload, position, lane);
 }
 
 void YieldBroker::AddTimer(const YieldRecord& record, TimerKind kind,

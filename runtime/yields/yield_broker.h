@@ -22,6 +22,7 @@
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
+#include "runtime/system/fail_point.h"
 #include "runtime/system/processor.h"
 #include "runtime/table/process_table.h"
 #include "runtime/tasks/task_table.h"
@@ -67,6 +68,11 @@ class YieldBroker {
   // the yield had ended before.
   int32_t Complete(actord_completion handle, int32_t status,
                    const actord_payload& payload, Lane& lane);
+  // Completes a process.spawn of a durable process whose volatile child has
+  // begun. The record of the completion has the ties to the child. False: the
+  // yield had ended before.
+  bool CompleteSpawn(actord_completion handle, const TiedChild& tied,
+                     Lane& lane);
   // Completes the yield with an empty result after `delay_ns`; an earlier
   // timeout stays in force. False: the yield had ended before.
   bool CompleteAfter(actord_completion handle, uint64_t delay_ns);
@@ -163,6 +169,19 @@ class YieldBroker {
   bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
                const actord_payload& payload, Lane& lane, Logged logged,
                ReadyList* later = nullptr);
+  // Wins the yield, unless it has ended: no other completion can come any more.
+  // From then on the record may be closed and used again at any moment.
+  struct Won {
+    Process* process = nullptr;
+    uint32_t generation = 0;
+    uint64_t tag = 0;
+  };
+  [[gnu::always_inline]] static std::optional<Won> Win(
+      YieldRecord& record, actord_completion handle);
+  // Sends the completion of a yield that was won.
+  [[gnu::always_inline]] void Post(Process& process, const Pid& pid,
+                                   Envelope* completion, Lane& lane,
+                                   ReadyList* later);
   // The completion of a durable process, when it is in the journal; null: the
   // journal takes no more, and the process takes no more steps.
   Envelope* NewDurable(const YieldToken& yield, int32_t status,
@@ -199,5 +218,42 @@ class YieldBroker {
   const LiveLimits& limits_;
   SlotTable<YieldRecord> records_;
 };
+
+inline std::optional<YieldBroker::Won> YieldBroker::Win(
+    YieldRecord& record, actord_completion handle) {
+  uint64_t pending =
+      YieldRecord::Word(GenerationOf(handle), YieldRecord::kPending);
+  // Acquire: pairs with Open, for the fields.
+  if (record.word.load(std::memory_order_acquire) != pending) {
+    return std::nullopt;
+  }
+  const Won won{record.process.load(std::memory_order_relaxed),
+                record.process_generation.load(std::memory_order_relaxed),
+                record.tag.load(std::memory_order_relaxed)};
+  if (!record.word.compare_exchange_strong(
+          pending, YieldRecord::Word(GenerationOf(handle), YieldRecord::kEnded),
+          std::memory_order_acq_rel)) {
+    return std::nullopt;
+  }
+  FailPoint();
+  return won;
+}
+
+inline void YieldBroker::Post(Process& process, const Pid& pid,
+                              Envelope* completion, Lane& lane,
+                              ReadyList* later) {
+  if (const uint32_t charge = ChargeOf(*completion)) {
+    process.completion_units.fetch_add(charge, std::memory_order_relaxed);
+  }
+  lane.Count(&Counters::completions);
+  Run run(Run::Kind::kUrgent, completion, Owner::kAny);
+  if (delivery_.Post(pid, run, lane, later) != Posted::kDelivered)
+      [[unlikely]] {
+    // The process ended meanwhile, so no one waits for the completion.
+    process.completion_units.fetch_sub(ChargeOf(*completion),
+                                       std::memory_order_relaxed);
+    lane.Free(run.first);
+  }
+}
 
 }  // namespace actord::runtime

@@ -47,7 +47,7 @@ class SteppedCore {
     options.workers = workers;
     options.clock = &clock;
     options.seed = 1;
-    options.incarnation = 7;
+    if (options.incarnation == 0) options.incarnation = 7;
     if (!options.log) options.log = [](LogLevel, std::string_view) {};
     namespace t = actord::testing;
     EXPECT_TRUE(

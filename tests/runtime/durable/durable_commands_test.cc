@@ -234,17 +234,8 @@ TEST_F(DurableCommands, SpawnOfAVolatileTypeWaitsForTheDisk) {
   EXPECT_EQ(world.runtime().LiveVolatile(), before);
   world.Settle();
   EXPECT_EQ(world.runtime().LiveVolatile(), before + 1);
-  EXPECT_TRUE(world.NotesOf(parent).starts_with("c1=1.7."))
+  EXPECT_TRUE(world.NotesOf(parent).starts_with("c1=1.1."))
       << world.NotesOf(parent);
-}
-
-TEST_F(DurableCommands, SpawnCannotTieAVolatileChild) {
-  const Pid parent = world.NewPuppet();
-  const uint64_t before = world.runtime().LiveVolatile();
-  world.Tell(parent, "yield",
-             R"(process.spawn {"type":"volatile","link":true})");
-  EXPECT_EQ(world.NotesOf(parent), "c1!12");
-  EXPECT_EQ(world.runtime().LiveVolatile(), before);
 }
 
 TEST_F(DurableCommands, HandlersOfPluginsCannotChangeNames) {

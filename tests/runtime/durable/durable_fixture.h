@@ -69,6 +69,9 @@ class DurableWorld {
     if (!opened.ok()) return opened.status();
     store = *std::move(opened);
     options.store = store.get();
+    // As in the daemon: no PID comes again.
+    options.incarnation =
+        static_cast<uint32_t>(store->journal().report().incarnation);
     core.emplace(1, options);
     core->clock.manual.SetNs(clock.MonotonicNs());
     auto made = handlers::CreateBuiltinHandlers({}, runtime().host.abi());

@@ -289,6 +289,10 @@ void ExpectedState::On(const records::Done& record) {
                     .what = What::kTerminate,
                     .from = record.pid});
         break;
+      case records::Command::kSpawn:
+        if (record.link) Watch(record.pid, record.target, 0);
+        if (record.monitor) Watch(record.pid, record.target, record.tag);
+        break;
     }
   }
   life.yields.erase(record.tag);

@@ -235,7 +235,7 @@ class HistoryGenerator {
     records::Done record{.pid = pid, .tag = tag, .result = {Word("r"), ""}};
     record.name = "name" + std::to_string(Below(6));
     const auto holder = state_.names.find({owner, record.name});
-    record.command = static_cast<records::Command>(Below(8));
+    record.command = static_cast<records::Command>(Below(9));
     switch (record.command) {
       case records::Command::kRegisterName:
         if (holder != state_.names.end() && holder->second != pid) {
@@ -262,6 +262,12 @@ class HistoryGenerator {
       case records::Command::kCancel:
       case records::Command::kTerminate:
         record.target = AnyPid();
+        break;
+      case records::Command::kSpawn:
+        // No PID of a store.
+        record.target = {1, 7, 100 + ++slots_, 1};
+        record.link = OneIn(2);
+        record.monitor = !record.link || OneIn(2);
         break;
       default:
         break;
