@@ -26,7 +26,10 @@ absl::Status Shutdown::UnlessBegun(absl::FunctionRef<absl::Status()> start) {
 }
 
 bool Shutdown::IsStoppedByParent(const Process& process) const {
-  const FoundProcess parent = core_.processes.FindAwake(process.parent.Load());
+  const Pid pid = process.parent.Load();
+  // A durable parent takes no step while the daemon ends.
+  if (IsHomePid(pid)) return false;
+  const FoundProcess parent = core_.processes.FindAwake(pid);
   if (!parent) return false;
   const ProcessType* type = parent->type.load(std::memory_order_acquire);
   return type != nullptr &&

@@ -84,39 +84,67 @@ Status Supervisor::Init(std::string_view /*method*/, const Payload& input,
   Result<SupervisorSpec> spec =
       ParseSupervisorSpec(input.bytes, context.max_payload_bytes());
   if (!spec.ok()) return spec.status();
+  input_ = input.bytes;
   plan_.emplace(*std::move(spec));
+  return {};
+}
+
+SnapshotResult Supervisor::Snapshot() const {
+  return EncodeImage(input_, plan_->memory(), work_);
+}
+
+Status Supervisor::Restore(std::string_view /*method*/, const RestoreFrom& from,
+                           RestoreContext& context) {
+  Result<SupervisorImage> image = DecodeImage(from.snapshot.bytes);
+  if (!image.ok()) return image.status();
+  input_ = std::move(image->input);
+  plan_.emplace(std::move(image->plan));
+  work_ = std::move(image->work);
+  // A restart keeps all yields, and an upgrade those that are adopted.
+  context.AdoptYield(work_.start);
+  context.AdoptYield(work_.sleep);
+  for (const auto& [tag, pid] : work_.terminates) context.AdoptYield(tag);
   return {};
 }
 
 void Supervisor::Step(Events events, StepOutput& out) {
   // Calls that came meanwhile need no reply: the runtime answers calls to an
   // ended process.
-  if (has_said_all_) return out.Fail(*plan_->verdict());
+  if (work_.has_said_all) return out.Fail(*plan_->verdict());
   const Duration now = out.monotonic_now();
+  bool daemon_has_restarted = false;
   for (const Event event : events) {
     Take(event, {.now = now, .random = out.random()}, out);
+    daemon_has_restarted |= event.type() == EventType::kExit &&
+                            event.exit_reason() == ExitReason::kRestarted;
   }
-  const bool has_acted = CarryAll({.now = now, .random = out.random()}, out);
+  const bool has_acted = CarryAll({.now = now, .random = out.random()},
+                                  !daemon_has_restarted, out);
   if (plan_->is_started()) {
-    for (const CallId call : std::exchange(wait_for_start_, {})) {
+    for (const CallId call : std::exchange(work_.wait_for_start, {})) {
       out.Reply(call, "{}");
     }
   }
   if (const Status* verdict = plan_->verdict()) {
     // A failing step has no effects, so earlier effects must be applied first.
     if (events.empty() && !has_acted) return out.Fail(*verdict);
-    has_said_all_ = true;
+    work_.has_said_all = true;
     return out.Continue();
   }
   SetTimer(now, out);
+  // The mailbox may have more such ends. The first child of all of them is
+  // started first.
+  if (daemon_has_restarted) out.Continue();
 }
 
-bool Supervisor::CarryAll(const Plan::Moment& moment, StepOutput& out) {
+bool Supervisor::CarryAll(const Plan::Moment& moment, bool may_start,
+                          StepOutput& out) {
   bool has_acted = false;
   // After a start that fails at once the plan has another action: a pause,
   // another child, or an end.
   for (;;) {
-    const std::vector<Plan::Action> actions = plan_->Next(moment.now);
+    const std::vector<Plan::Action> actions =
+        plan_->Next(moment.now, may_start);
     if (actions.empty()) return has_acted;
     has_acted = true;
     for (const Plan::Action& action : actions) Carry(action, moment, out);
@@ -150,24 +178,24 @@ void Supervisor::TakeCompletion(const Event& event, const Plan::Moment& moment,
                                 StepOutput& out) {
   const Tag tag = event.tag();
   const bool is_ok = !event.error();
-  if (tag == start_) {
-    start_ = 0;
+  if (tag == work_.start) {
+    work_.start = 0;
     const auto pid = is_ok ? out.ParsePid(event.payload().bytes) : std::nullopt;
     if (pid) {
-      plan_->Started(starting_, *pid, moment.now);
+      plan_->Started(work_.starting, *pid, moment.now);
     } else {
-      plan_->StartFailed(starting_, Status(event.error()), moment);
+      plan_->StartFailed(work_.starting, Status(event.error()), moment);
     }
-  } else if (tag == sleep_) {
-    sleep_ = 0;
+  } else if (tag == work_.sleep) {
+    work_.sleep = 0;
     // The sleep is over or has failed: the plan says whether to wait on.
-    sleeps_until_.reset();
-  } else if (const auto found = terminates_.find(tag);
-             found != terminates_.end()) {
+    work_.sleeps_until.reset();
+  } else if (const auto found = work_.terminates.find(tag);
+             found != work_.terminates.end()) {
     if (event.error().code == Code::kResourceExhausted) {
       plan_->TerminateFailed(found->second, moment.now);
     }
-    terminates_.erase(found);
+    work_.terminates.erase(found);
   }
   // Other completions belong to cancels and log lines, or to a sleep that was
   // given up.
@@ -188,12 +216,14 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
     });
   } else if (topic == "started") {
     // A caller that gives up does not say so; the oldest is the likeliest.
-    if (wait_for_start_.size() == kMaxWaiting) {
-      out.ReplyError(wait_for_start_.front(), Code::kResourceExhausted,
+    if (work_.wait_for_start.size() == kMaxWaiting) {
+      out.ReplyError(work_.wait_for_start.front(), Code::kResourceExhausted,
                      "too many have asked since, and wait for that");
-      wait_for_start_.erase(wait_for_start_.begin());
+      work_.wait_for_start.erase(work_.wait_for_start.begin());
     }
-    wait_for_start_.push_back(call);
+    work_.wait_for_start.push_back(call);
+  } else if (topic == "input") {
+    status = AnswerInput(out, answer);
   } else if (topic == "start_child") {
     Result<ChildSpec> child =
         ParseChildSpec(payload.bytes, out.max_payload_bytes());
@@ -214,8 +244,8 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
     });
   } else {
     status = Status(Code::kUnimplemented,
-                    "a supervisor answers children, started, start_child, "
-                    "stop_child, restart_child and delete_child");
+                    "a supervisor answers children, started, input, "
+                    "start_child, stop_child, restart_child and delete_child");
   }
   if (!status.ok()) {
     // The text may repeat the request, which may be as long as a payload.
@@ -224,6 +254,19 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
   } else if (!answer.empty()) {
     out.Reply(call, answer);
   }
+}
+
+Status Supervisor::AnswerInput(const StepOutput& out,
+                               std::string& answer) const {
+  // The limit may have been lowered since the input came.
+  if (input_.size() > out.max_payload_bytes()) {
+    return {Code::kResourceExhausted,
+            "the input has " + std::to_string(input_.size()) +
+                " bytes; limits.max_payload_bytes is " +
+                std::to_string(out.max_payload_bytes())};
+  }
+  answer = input_.empty() ? "{}" : input_;
+  return {};
 }
 
 void Supervisor::Start(const Plan::Action& action, const Plan::Moment& moment,
@@ -239,8 +282,8 @@ void Supervisor::Start(const Plan::Action& action, const Plan::Moment& moment,
                    std::to_string(limit)),
         moment);
   }
-  starting_ = action.child;
-  start_ = out.Yield("process.spawn", action.text, kNoTimeout);
+  work_.starting = action.child;
+  work_.start = out.Yield("process.spawn", action.text, kNoTimeout);
 }
 
 void Supervisor::Carry(const Plan::Action& action, const Plan::Moment& moment,
@@ -250,13 +293,13 @@ void Supervisor::Carry(const Plan::Action& action, const Plan::Moment& moment,
     case Kind::kStart:
       return Start(action, moment, out);
     case Kind::kGiveUp:
-      return out.CancelYield(start_);
+      return out.CancelYield(work_.start);
     case Kind::kCancel:
       out.Yield(commands::Cancel(out.FormatPid(action.pid),
                                  "its supervisor stops it"));
       return;
     case Kind::kTerminate:
-      terminates_.emplace(
+      work_.terminates.emplace(
           out.Yield(commands::Terminate(out.FormatPid(action.pid),
                                         "its supervisor stops it")),
           action.pid);
@@ -280,10 +323,10 @@ void Supervisor::Carry(const Plan::Action& action, const Plan::Moment& moment,
 
 void Supervisor::SetTimer(Duration now, StepOutput& out) {
   const std::optional<Duration> next = plan_->NextLook(now);
-  if (next == sleeps_until_) return;
-  if (sleep_ != 0) out.CancelYield(std::exchange(sleep_, 0));
-  sleeps_until_ = next;
-  if (next) sleep_ = out.Yield(commands::Sleep(*next - now), kNoTimeout);
+  if (next == work_.sleeps_until) return;
+  if (work_.sleep != 0) out.CancelYield(std::exchange(work_.sleep, 0));
+  work_.sleeps_until = next;
+  if (next) work_.sleep = out.Yield(commands::Sleep(*next - now), kNoTimeout);
 }
 
 Result<std::string> Supervisor::List(std::string_view after,

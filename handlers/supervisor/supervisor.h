@@ -20,17 +20,21 @@
 //
 //   delete_child   {"id"}: {"id"}
 //
+//   input          what the supervisor was started with; {} for nothing
+//
+// The type can be durable: after a restart of the daemon a supervisor goes on
+// with its durable children, and starts the volatile ones again.
+//
 // Thread-safety: see process.h.
 #pragma once
 
 #include <actord/process.h>
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "handlers/supervisor/supervisor_image.h"
 #include "handlers/supervisor/supervisor_plan.h"
 
 namespace actord::handlers {
@@ -45,6 +49,7 @@ class Supervisor : public Process {
   static constexpr bool kHandlesCancel = true;
   static constexpr bool kTrapsExits = true;
   static constexpr bool kStopsChildren = true;
+  static constexpr Durability kDurability = Durability::kImage;
 
   // Maximum size of the children in a page, unless a single child is larger. So
   // a page fits if `limits.max_payload_bytes` is 4 KiB or more.
@@ -58,6 +63,9 @@ class Supervisor : public Process {
   Status Init(std::string_view method, const Payload& input,
               const StepContext& context);
   void Step(Events events, StepOutput& out);
+  [[nodiscard]] SnapshotResult Snapshot() const;
+  Status Restore(std::string_view method, const RestoreFrom& from,
+                 RestoreContext& context);
 
  private:
   using Plan = SupervisorPlan;
@@ -66,8 +74,9 @@ class Supervisor : public Process {
   void TakeCompletion(const Event& event, const Plan::Moment& moment,
                       StepOutput& out);
   void TakeCall(const Event& event, StepOutput& out);
-  // Carries out the plan's next action; false: there is none.
-  bool CarryAll(const Plan::Moment& moment, StepOutput& out);
+  Status AnswerInput(const StepOutput& out, std::string& answer) const;
+  // Carries out the plan's next actions; false: there is none.
+  bool CarryAll(const Plan::Moment& moment, bool may_start, StepOutput& out);
   void Carry(const Plan::Action& action, const Plan::Moment& moment,
              StepOutput& out);
   void Start(const Plan::Action& action, const Plan::Moment& moment,
@@ -76,17 +85,10 @@ class Supervisor : public Process {
   // A page of the children after the child with this id; empty: from the first.
   Result<std::string> List(std::string_view after, const StepOutput& out) const;
 
-  // Set in Init.
+  // Set in Init and Restore.
+  std::string input_;
   std::optional<Plan> plan_;
-  // Outstanding yields that matter: the start, the sleep, terminates by tag.
-  Tag start_ = 0;
-  Plan::Key starting_ = 0;
-  Tag sleep_ = 0;
-  std::optional<Duration> sleeps_until_;
-  std::map<Tag, Pid> terminates_;
-  std::vector<CallId> wait_for_start_;
-  // The next step ends the supervisor.
-  bool has_said_all_ = false;
+  SupervisorWork work_;
 };
 
 }  // namespace actord::handlers

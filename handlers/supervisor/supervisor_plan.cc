@@ -45,24 +45,26 @@ bool IsFinal(const ChildSpec& spec, Code code) {
 
 }  // namespace
 
-SupervisorPlan::SupervisorPlan(SupervisorSpec spec) : spec_(std::move(spec)) {
-  for (ChildSpec& child : std::exchange(spec_.children, {})) {
+SupervisorPlan::SupervisorPlan(SupervisorSpec spec) {
+  memory_.spec = std::move(spec);
+  for (ChildSpec& child : std::exchange(memory_.spec.children, {})) {
     Add(std::move(child));
   }
+  memory_.of_input = memory_.children.size();
 }
 
 SupervisorPlan::Child& SupervisorPlan::Add(ChildSpec spec) {
-  Child& child = children_.emplace_back();
-  child.key = next_key_++;
+  Child& child = memory_.children.emplace_back();
+  child.key = memory_.next_key++;
   child.spec = std::move(spec);
   return child;
 }
 
 const SupervisorPlan::Child* SupervisorPlan::Find(Key key) const {
   const auto found =
-      std::find_if(children_.begin(), children_.end(),
+      std::find_if(memory_.children.begin(), memory_.children.end(),
                    [key](const Child& child) { return child.key == key; });
-  return found == children_.end() ? nullptr : &*found;
+  return found == memory_.children.end() ? nullptr : &*found;
 }
 
 SupervisorPlan::Child* SupervisorPlan::Find(Key key) {
@@ -70,14 +72,15 @@ SupervisorPlan::Child* SupervisorPlan::Find(Key key) {
 }
 
 SupervisorPlan::Child* SupervisorPlan::FindById(std::string_view id) {
-  for (Child& child : children_) {
+  for (Child& child : memory_.children) {
     if (child.spec.id == id) return &child;
   }
   return nullptr;
 }
 
 void SupervisorPlan::Forget(const Child& child) {
-  children_.erase(children_.begin() + (&child - children_.data()));
+  memory_.children.erase(memory_.children.begin() +
+                         (&child - memory_.children.data()));
 }
 
 void SupervisorPlan::Answer(Child& child, const Status& status) {
@@ -109,6 +112,7 @@ void SupervisorPlan::Started(Key key, const Pid& pid, Duration now) {
   child->pid = pid;
   child->up_since = now;
   child->late_in_row = 0;
+  child->lost = false;
   // A child that ends at once was not usable by anybody.
   child->was_up = child->was_up || !child->stop;
   child->is_new = false;
@@ -138,7 +142,7 @@ void SupervisorPlan::StartFailed(Key key, const Status& reported,
   Answer(*child, why);
   // Nothing would retry the child, and the other children cannot work without
   // it.
-  if (!is_started_ && !child->was_up &&
+  if (!memory_.is_started && !child->was_up &&
       (child->spec.restart == Restart::kTemporary ||
        IsFinal(child->spec, why.code()))) {
     const std::string text = "child " + child->spec.id + " (" +
@@ -152,22 +156,33 @@ void SupervisorPlan::StartFailed(Key key, const Status& reported,
 
 void SupervisorPlan::Exited(const Pid& pid, ExitReason reason, const Error& why,
                             const Moment& moment) {
-  const auto found = std::find_if(
-      children_.begin(), children_.end(), [&pid](const Child& child) {
-        return child.pid == pid && !child.pid.empty();
-      });
-  if (found == children_.end()) return;
+  const auto found =
+      std::find_if(memory_.children.begin(), memory_.children.end(),
+                   [&pid](const Child& child) {
+                     return child.pid == pid && !child.pid.empty();
+                   });
+  if (found == memory_.children.end()) return;
   Child& child = *found;
   child.state = State::kDown;
   child.pid = {};
   child.last_end =
       EndText(NameOf(reason), reason == ExitReason::kDone ? "" : why.message);
   if (child.stop) return HasStopped(child);
-  if (moment.now - child.up_since >= spec_.period) child.failures = 0;
+  if (reason == ExitReason::kRestarted) return EndedWithDaemon(child);
+  if (moment.now - child.up_since >= memory_.spec.period) child.failures = 0;
   EndedBySelf(child,
               reason != ExitReason::kDone && reason != ExitReason::kCancelled,
               // An exit of Done has another code if its result was cut.
               reason == ExitReason::kDone ? Code::kOk : why.code, moment);
+}
+
+void SupervisorPlan::EndedWithDaemon(Child& child) {
+  if (child.spec.restart == Restart::kTemporary) {
+    Report(child, child.last_end, true);
+    return Forget(child);
+  }
+  child.lost = true;
+  child.not_before = Duration(0);
 }
 
 void SupervisorPlan::HasStopped(Child& child) {
@@ -183,7 +198,7 @@ void SupervisorPlan::EndedBySelf(Child& child, bool is_failure, Code code,
                                  const Moment& moment) {
   const bool is_final = IsFinal(child.spec, code);
   const bool again =
-      !end_ && !is_final &&
+      !memory_.end && !is_final &&
       (child.spec.restart == Restart::kPermanent ||
        (child.spec.restart == Restart::kTransient && is_failure));
   if (!again) {
@@ -199,7 +214,7 @@ void SupervisorPlan::EndedBySelf(Child& child, bool is_failure, Code code,
   }
   // A late Init keeps a thread, and late starts may be further apart than the
   // period, so they are counted without it.
-  const bool is_too_late = child.late_in_row > spec_.intensity;
+  const bool is_too_late = child.late_in_row > memory_.spec.intensity;
   if (!CountRestart(moment.now) || is_too_late) return GiveUp(child);
   ++child.failures;
   ++child.restarts;
@@ -210,7 +225,7 @@ void SupervisorPlan::EndedBySelf(Child& child, bool is_failure, Code code,
 }
 
 void SupervisorPlan::TerminateFailed(const Pid& pid, Duration now) {
-  for (Child& child : children_) {
+  for (Child& child : memory_.children) {
     if (child.pid != pid || child.state != State::kStopping) continue;
     child.terminated = false;
     child.until = now + kTerminateAgain;
@@ -218,18 +233,19 @@ void SupervisorPlan::TerminateFailed(const Pid& pid, Duration now) {
 }
 
 void SupervisorPlan::End(const Status& why) {
-  if (end_) return;
-  end_ = why;
-  for (Child& child : children_) {
+  if (memory_.end) return;
+  memory_.end = why;
+  for (Child& child : memory_.children) {
     child.wanted = false;
     child.stop = child.state != State::kDown;
   }
 }
 
 bool SupervisorPlan::StopNext(Duration now) {
-  const auto last = std::find_if(children_.rbegin(), children_.rend(),
-                                 [](const Child& child) { return child.stop; });
-  if (last == children_.rend()) return false;
+  const auto last =
+      std::find_if(memory_.children.rbegin(), memory_.children.rend(),
+                   [](const Child& child) { return child.stop; });
+  if (last == memory_.children.rend()) return false;
   Child& child = *last;
   Action action;
   action.child = child.key;
@@ -240,7 +256,7 @@ bool SupervisorPlan::StopNext(Duration now) {
       return false;
     case State::kStarting:
       // An Init that does not return must not delay the end.
-      if (!end_ || child.terminated) return false;
+      if (!memory_.end || child.terminated) return false;
       child.terminated = true;
       action.kind = Action::Kind::kGiveUp;
       break;
@@ -264,7 +280,7 @@ bool SupervisorPlan::StopNext(Duration now) {
 }
 
 bool SupervisorPlan::GiveUpLateStart(Duration now) {
-  for (Child& child : children_) {
+  for (Child& child : memory_.children) {
     if (child.state != State::kStarting || child.terminated) continue;
     if (!child.until || now < *child.until) continue;
     child.terminated = true;
@@ -279,10 +295,10 @@ bool SupervisorPlan::GiveUpLateStart(Duration now) {
 }
 
 bool SupervisorPlan::StartNext(Duration now) {
-  for (Child& child : children_) {
+  for (Child& child : memory_.children) {
     if (child.stop || child.state == State::kStarting) return false;
   }
-  for (Child& child : children_) {
+  for (Child& child : memory_.children) {
     if (child.state != State::kDown || !child.wanted) continue;
     if (now >= child.not_before) {
       child.state = State::kStarting;
@@ -299,21 +315,32 @@ bool SupervisorPlan::StartNext(Duration now) {
       actions_.push_back(std::move(action));
       return true;
     }
-    if (spec_.strategy != Strategy::kOneForOne || !child.was_up) return false;
+    if (memory_.spec.strategy != Strategy::kOneForOne || !child.was_up)
+      return false;
   }
   return false;
 }
 
-std::vector<SupervisorPlan::Action> SupervisorPlan::Next(Duration now) {
-  while (StopNext(now) || GiveUpLateStart(now) || StartNext(now)) {
+std::vector<SupervisorPlan::Action> SupervisorPlan::Next(Duration now,
+                                                         bool may_start) {
+  while (StopNext(now) || GiveUpLateStart(now) ||
+         (may_start && StartNext(now))) {
   }
   const auto is_settled = [](const Child& child) {
     return child.was_up || !child.wanted || child.is_new;
   };
-  is_started_ =
-      is_started_ ||
-      (!end_ && std::all_of(children_.begin(), children_.end(), is_settled));
+  memory_.is_started =
+      memory_.is_started ||
+      (!memory_.end && std::all_of(memory_.children.begin(),
+                                   memory_.children.end(), is_settled));
   return std::exchange(actions_, {});
+}
+
+bool SupervisorPlan::is_started() const {
+  return memory_.is_started &&
+         std::none_of(
+             memory_.children.begin(), memory_.children.end(),
+             [](const Child& child) { return child.lost && child.wanted; });
 }
 
 std::optional<Duration> SupervisorPlan::NextLook(Duration now) const {
@@ -321,7 +348,7 @@ std::optional<Duration> SupervisorPlan::NextLook(Duration now) const {
   const auto consider = [&](Duration at) {
     if (at > now && (!next || at < *next)) next = at;
   };
-  for (const Child& child : children_) {
+  for (const Child& child : memory_.children) {
     if (child.state == State::kDown && child.wanted) consider(child.not_before);
     const bool has_deadline =
         child.state == State::kStopping || child.state == State::kStarting;
@@ -333,11 +360,11 @@ std::optional<Duration> SupervisorPlan::NextLook(Duration now) const {
 }
 
 const Status* SupervisorPlan::verdict() const {
-  if (!end_ || !actions_.empty()) return nullptr;
+  if (!memory_.end || !actions_.empty()) return nullptr;
   const bool all_down = std::all_of(
-      children_.begin(), children_.end(),
+      memory_.children.begin(), memory_.children.end(),
       [](const Child& child) { return child.state == State::kDown; });
-  return all_down ? &*end_ : nullptr;
+  return all_down ? &*memory_.end : nullptr;
 }
 
 }  // namespace actord::handlers

@@ -21,6 +21,10 @@
 //   (3) One that is down and wanted holds up those behind it, until it is up;
 //       with one_for_one only until it has been up once.
 //
+// A volatile child of a durable supervisor ends with the daemon. That end
+// counts for nothing: the child, unless it is temporary, starts again without a
+// pause, and no sibling goes with it, because durable siblings have not ended.
+//
 // So starts have the order of the children, stops the reverse, and whatever
 // happens in between is taken into account by the next look.
 //
@@ -34,6 +38,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "handlers/supervisor/supervisor_spec.h"
@@ -69,6 +74,7 @@ class SupervisorPlan {
     std::string text;
   };
 
+  // The numbers are in the images of durable supervisors.
   enum class State { kDown, kStarting, kUp, kStopping };
 
   struct Child {
@@ -81,6 +87,7 @@ class SupervisorPlan {
     bool held = false;    // stop_child has stopped it
     bool is_new = false;  // start_child waits for its first Init
     bool was_up = false;
+    bool lost = false;  // it has ended with the daemon, and was not up since
     bool terminated = false;  // of kStopping; of kStarting: given up
     // Of kStopping: when it is terminated. Of kStarting: when its start is
     // given up.
@@ -95,7 +102,23 @@ class SupervisorPlan {
     CallId call = 0;       // who waits for it; 0: nobody
   };
 
+  // All that a plan knows between two calls of Next. Another plan can go on
+  // from it.
+  struct Memory {
+    SupervisorSpec spec;  // its children are in `children`
+    // The keys of those in the input of the supervisor are 1 to `of_input`.
+    std::vector<Child> children;
+    Key of_input = 0;
+    Key next_key = 1;
+    std::deque<Duration> window;  // the restarts of the last period
+    uint64_t restarts = 0;
+    std::optional<Status> end;  // it is to end, with this
+    // All children have been up, or are not wanted.
+    bool is_started = false;
+  };
+
   explicit SupervisorPlan(SupervisorSpec spec);
+  explicit SupervisorPlan(Memory memory) : memory_(std::move(memory)) {}
 
   // ---- What has happened.
 
@@ -121,18 +144,24 @@ class SupervisorPlan {
 
   // ---- What comes of it.
 
-  // What is to be done now, in this order.
-  std::vector<Action> Next(Duration now);
+  // What is to be done now, in this order. `may_start`: false, while more is
+  // about to happen on which the order of the starts depends.
+  std::vector<Action> Next(Duration now, bool may_start = true);
   // When to look again, if nothing happens before; nullopt: never.
   [[nodiscard]] std::optional<Duration> NextLook(Duration now) const;
   // The supervisor is to end with this: all of its children have.
   [[nodiscard]] const Status* verdict() const;
   // All children have been up, or are not wanted, and none was given up before.
-  [[nodiscard]] bool is_started() const { return is_started_; }
+  // Those that have ended with the daemon are up again.
+  [[nodiscard]] bool is_started() const;
 
-  [[nodiscard]] const std::vector<Child>& children() const { return children_; }
-  [[nodiscard]] const SupervisorSpec& spec() const { return spec_; }
-  [[nodiscard]] uint64_t restarts() const { return restarts_; }
+  // Precondition: all actions that Next had were taken.
+  [[nodiscard]] const Memory& memory() const { return memory_; }
+  [[nodiscard]] const std::vector<Child>& children() const {
+    return memory_.children;
+  }
+  [[nodiscard]] const SupervisorSpec& spec() const { return memory_.spec; }
+  [[nodiscard]] uint64_t restarts() const { return memory_.restarts; }
   [[nodiscard]] const Child* Find(Key key) const;
 
   // Between two attempts to terminate.
@@ -148,6 +177,8 @@ class SupervisorPlan {
   // cancelled. `code` is looked up in the child's final codes.
   void EndedBySelf(Child& child, bool is_failure, Code code,
                    const Moment& moment);
+  // A volatile child of a durable supervisor has ended with the daemon.
+  void EndedWithDaemon(Child& child);
   // One that was to stop is down.
   void HasStopped(Child& child);
   // A duration for people, such as "0.25 s".
@@ -170,13 +201,7 @@ class SupervisorPlan {
   bool GiveUpLateStart(Duration now);
   bool StartNext(Duration now);
 
-  SupervisorSpec spec_;  // its children are in children_
-  std::vector<Child> children_;
-  Key next_key_ = 1;
-  std::deque<Duration> window_;  // the restarts of the last period
-  uint64_t restarts_ = 0;
-  std::optional<Status> end_;  // it is to end, with this
-  bool is_started_ = false;
+  Memory memory_;
   std::vector<Action> actions_;
 };
 

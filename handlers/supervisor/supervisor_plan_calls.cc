@@ -9,7 +9,7 @@ namespace actord::handlers {
 
 Status SupervisorPlan::CheckAsked(const Child* child,
                                   std::string_view id) const {
-  if (end_) return {Code::kUnavailable, "the supervisor is ending"};
+  if (memory_.end) return {Code::kUnavailable, "the supervisor is ending"};
   if (child == nullptr) {
     return {Code::kNotFound, "there is no child \"" + Excerpt(id) + "\""};
   }
@@ -20,13 +20,13 @@ Status SupervisorPlan::CheckAsked(const Child* child,
 }
 
 Status SupervisorPlan::StartChild(ChildSpec spec, CallId call) {
-  if (end_) return CheckAsked(nullptr, spec.id);
+  if (memory_.end) return CheckAsked(nullptr, spec.id);
   if (const Child* other = FindById(spec.id)) {
     return {Code::kAlreadyExists,
             "there is a child " + spec.id +
                 (other->state == State::kDown ? ", which is down" : "")};
   }
-  if (children_.size() >= SupervisorSpec::kMaxChildren) {
+  if (memory_.children.size() >= SupervisorSpec::kMaxChildren) {
     return {Code::kResourceExhausted,
             "the supervisor has " +
                 std::to_string(SupervisorSpec::kMaxChildren) +

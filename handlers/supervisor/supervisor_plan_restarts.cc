@@ -16,15 +16,17 @@ std::string SupervisorPlan::Seconds(Duration duration) {
 }
 
 bool SupervisorPlan::CountRestart(Duration now) {
-  window_.push_back(now);
-  while (now - window_.front() > spec_.period) window_.pop_front();
-  if (window_.size() > static_cast<size_t>(spec_.intensity)) return false;
-  ++restarts_;
+  memory_.window.push_back(now);
+  while (now - memory_.window.front() > memory_.spec.period)
+    memory_.window.pop_front();
+  if (memory_.window.size() > static_cast<size_t>(memory_.spec.intensity))
+    return false;
+  ++memory_.restarts;
   return true;
 }
 
 Duration SupervisorPlan::PauseOf(const Child& child, uint64_t random) const {
-  const Backoff& backoff = spec_.backoff;
+  const Backoff& backoff = memory_.spec.backoff;
   // Floating point cannot overflow here, and the maximum, a day, is exact.
   const double full =
       std::min(static_cast<double>(backoff.max.count()),
@@ -36,13 +38,14 @@ Duration SupervisorPlan::PauseOf(const Child& child, uint64_t random) const {
 }
 
 void SupervisorPlan::TakeAlong(const Child& child) {
-  if (spec_.strategy == Strategy::kOneForOne) return;
+  if (memory_.spec.strategy == Strategy::kOneForOne) return;
   const Duration not_before = child.not_before;
-  const size_t first = spec_.strategy == Strategy::kRestForOne
-                           ? static_cast<size_t>(&child - children_.data()) + 1
-                           : 0;
-  for (size_t i = first; i < children_.size(); ++i) {
-    Child& other = children_[i];
+  const size_t first =
+      memory_.spec.strategy == Strategy::kRestForOne
+          ? static_cast<size_t>(&child - memory_.children.data()) + 1
+          : 0;
+  for (size_t i = first; i < memory_.children.size(); ++i) {
+    Child& other = memory_.children[i];
     if (&other == &child || other.held) continue;
     // A temporary child is not restarted, unless it has never been up.
     other.wanted = other.spec.restart != Restart::kTemporary || !other.was_up;
@@ -54,7 +57,7 @@ void SupervisorPlan::TakeAlong(const Child& child) {
     }
   }
   // Forgets temporary children that stay down. This may move `child`.
-  std::erase_if(children_, [](const Child& other) {
+  std::erase_if(memory_.children, [](const Child& other) {
     return other.spec.restart == Restart::kTemporary &&
            other.state == State::kDown && !other.wanted && !other.held &&
            !other.stop;
@@ -64,14 +67,15 @@ void SupervisorPlan::TakeAlong(const Child& child) {
 void SupervisorPlan::GiveUp(const Child& child) {
   const std::string name = "child " + child.spec.id + " (" + child.spec.type;
   const std::string text =
-      child.late_in_row > spec_.intensity
+      child.late_in_row > memory_.spec.intensity
           ? name + ") did not start in time " +
                 std::to_string(child.late_in_row) +
-                " times in a row, and only " + std::to_string(spec_.intensity) +
+                " times in a row, and only " +
+                std::to_string(memory_.spec.intensity) +
                 " such starts are allowed; how it ended: " + child.last_end
           : name + ") would have to be restarted, and of " +
-                Seconds(spec_.period) + " only " +
-                std::to_string(spec_.intensity) +
+                Seconds(memory_.spec.period) + " only " +
+                std::to_string(memory_.spec.intensity) +
                 " restarts are allowed; how it ended: " + child.last_end;
   Action report;
   report.status = Status(Code::kAborted, "");

@@ -29,6 +29,8 @@ using ::testing::HasSubstr;
 // Start and end reports of the children, in order.
 inline std::vector<std::string> told;
 inline bool refuses = false;
+// With each second seed supervisors lose their state after each step.
+inline bool crashes = false;
 inline std::string why_refused = "not today";
 
 // Reports when it begins and ends. The messages "fail" and "done" end it.
@@ -102,6 +104,7 @@ class SupervisorTest : public ::testing::Test {
     why_refused = "not today";
     static const actord_plugin_info kPlugin =
         MakePlugin<ProcessTypes<Child, Stubborn, Asker>>("supervised", "1");
+    crashes = options.seed % 2 == 0;
     return Harness(kPlugin, options);
   }
   static json ChildOf(const std::string& id) {
@@ -112,6 +115,7 @@ class SupervisorTest : public ::testing::Test {
     return {{"strategy", strategy}, {"children", children}};
   }
   static Pid Begin(Harness& harness, const json& spec) {
+    if (crashes) harness.CrashEverywhere();
     const Pid pid = harness.Submit("supervisor", "", spec.dump());
     harness.Run();
     return pid;

@@ -24,11 +24,18 @@ constexpr int kSteps = 120;
 // One supervisor with its children, as far as the supervisor knows them.
 class Walk {
  public:
-  explicit Walk(uint64_t seed) : random_(seed), plan_(RandomSpec()) { Act(); }
+  explicit Walk(uint64_t seed)
+      : random_(seed), plan_(RandomSpec()), daemon_restarts_(seed % 3 == 0) {
+    Act();
+  }
 
   void Go() {
     for (int i = 0; i < kSteps && !ended_; ++i) {
-      Happen();
+      if (daemon_restarts_ && i % 40 == 39) {
+        RestartDaemon();
+      } else {
+        Happen();
+      }
       Act();
     }
     plan_.End(Status(Code::kCancelled, "enough"));
@@ -173,6 +180,13 @@ class Walk {
     // The link reports it, too.
     plan_.Exited(PidOf(pid), reason, {Code::kInternal, ""}, Now());
   }
+  // Some children are volatile.
+  void RestartDaemon() {
+    for (const uint32_t pid : std::set<uint32_t>(living_)) {
+      if (pid % 3 == 0) continue;
+      Exit({pid}, ExitReason::kRestarted);
+    }
+  }
   void PassToNextLook() {
     if (const auto next = plan_.NextLook(now_)) now_ = *next;
   }
@@ -200,6 +214,7 @@ class Walk {
 
   std::mt19937_64 random_;
   SupervisorPlan plan_;
+  const bool daemon_restarts_;
   Duration now_ = milliseconds(1);
   SupervisorPlan::Key starting_ = 0;
   std::set<uint32_t> living_;
