@@ -1,5 +1,6 @@
 // Starts the first processes of a daemon: one supervisor under the name "boot".
-// The input of the supervisor is a file.
+// The input of the supervisor is a file. With a store the supervisor is
+// durable: the next start finds it, and it goes on.
 //
 // Thread-safety: the functions are for the thread that starts the daemon.
 #pragma once
@@ -9,9 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/shutdown_control.h"
+#include "daemon/settings/boot_tree_state.h"
+#include "daemon/settings/config.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {
@@ -24,14 +26,16 @@ inline constexpr std::string_view kBootName = "boot";
 absl::StatusOr<std::string> ReadBootTree(const std::string& path,
                                          size_t max_payload_bytes);
 
-// Starts the supervisor and returns when all of its children have been up.
-// FAILED_PRECONDITION: the supervisor gave up; the error contains its reason.
-// DEADLINE_EXCEEDED: `timeout` has passed. CANCELLED: a shutdown was requested.
-// After an error the started processes end with the runtime. After success, a
-// later failure of the supervisor is logged to `logger`, which must outlive the
-// runtime.
-absl::Status StartBootTree(const std::string& spec, absl::Duration timeout,
+// Starts the supervisor with the input `spec`, or finds it in the store, and
+// returns when all of its children have been up. `state`: gets where the tree
+// comes from. FAILED_PRECONDITION: the supervisor gave up, or another process
+// has its name; the error contains the reason. DEADLINE_EXCEEDED:
+// `boot_timeout` of the configuration has passed. CANCELLED: a shutdown was
+// requested. After an error the started processes end with the runtime, but for
+// durable ones. After success, a later failure of the supervisor is logged to
+// `logger`, which must outlive the runtime.
+absl::Status StartBootTree(const std::string& spec, const Config& config,
                            runtime::Runtime& runtime, ShutdownControl& shutdown,
-                           Logger& logger);
+                           Logger& logger, BootTreeState& state);
 
 }  // namespace actord::daemon

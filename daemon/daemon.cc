@@ -138,8 +138,8 @@ absl::Status Daemon::StartRuntime() {
   if (!tree.ok()) return tree.status();
   status = runtime_->Start();
   if (!status.ok()) return status;
-  return StartBootTree(*tree, config_.boot_timeout, *runtime_, shutdown_,
-                       logger_);
+  return StartBootTree(*tree, config_, *runtime_, shutdown_, logger_,
+                       boot_tree_);
 }
 
 absl::Status Daemon::StartServer() {
@@ -176,7 +176,7 @@ absl::Status Daemon::StartServer() {
       config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
       *runtime_, runtime_->request_ids(), runtime_->message_ids(), shutdown_,
       logger_, *connections_, access_.get(), check, certificates_.get(),
-      presented_tokens_.get(), backups_.get(), histories_.get()});
+      presented_tokens_.get(), backups_.get(), histories_.get(), boot_tree_});
   if (access_ != nullptr) {
     status = access_->Start(
         [this] {

@@ -31,6 +31,7 @@
 #include "daemon/plugins/plugin_loading.h"
 #include "daemon/port_file.h"
 #include "daemon/rpc_server.h"
+#include "daemon/settings/boot_tree_state.h"
 #include "daemon/settings/config.h"
 #include "daemon/tls/peer_certificates.h"
 #include "daemon/tls/server_credentials.h"
@@ -148,6 +149,7 @@ class Daemon {
   runtime::Catalog catalog_;
   std::unique_ptr<runtime::OpenedStore> store_;  // null: not configured
   std::unique_ptr<runtime::Runtime> runtime_;
+  BootTreeState boot_tree_ = BootTreeState::kNone;
   std::unique_ptr<MemoryWatch> memory_watch_;    // null: nothing is served
   std::unique_ptr<MemoryReturn> memory_return_;  // null: nothing is served
   ShutdownControl shutdown_;

@@ -145,6 +145,14 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
                         "--restore: --store is required: the directory of the "
                         "store to make"));
   }
+  config->boot_tree_replace = command_line->replace_boot_tree;
+  if (config->boot_tree_replace &&
+      (config->boot_tree.empty() || config->store.directory.empty())) {
+    return Complain(kExitUsage,
+                    absl::InvalidArgumentError(
+                        "--boot-tree-replace: --boot-tree and --store are "
+                        "required: a tree in the store is replaced"));
+  }
   if (command_line->action == Action::kCheckConfig) {
     if (!config->boot_tree.empty()) {
       const auto tree =

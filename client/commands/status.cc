@@ -20,6 +20,20 @@ std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& all) {
   return text;
 }
 
+std::string BootTreeText(v1::BootTree tree) {
+  switch (tree) {
+    case v1::BOOT_TREE_STARTED:
+      return "started from the file of boot.tree";
+    case v1::BOOT_TREE_CONTINUED:
+      return "goes on from the store";
+    case v1::BOOT_TREE_DIFFERS:
+      return "goes on from the store; the file of boot.tree differs (see "
+             "actord --boot-tree-replace)";
+    default:
+      return "none";
+  }
+}
+
 Fields Overview(const v1::GetStatusResponse& status) {
   const v1::Counters& counters = status.counters();
   return {
@@ -29,6 +43,7 @@ Fields Overview(const v1::GetStatusResponse& status) {
       {"Up", ShortDuration(ToDuration(status.uptime())) + ", since " +
                  Rfc3339(ToTime(status.start_time()))},
       {"Workers", std::to_string(status.workers())},
+      {"Boot tree", BootTreeText(status.boot_tree())},
       {"Processes",
        WithThousands(counters.processes_live()) + " live (" +
            WithThousands(counters.processes_dormant()) + " dormant), " +

@@ -27,6 +27,7 @@
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "daemon/plugins/plugin_loading.h"
+#include "daemon/settings/boot_tree_state.h"
 #include "daemon/settings/config.h"
 #include "daemon/streams/backup_stream.h"
 #include "daemon/streams/history_stream.h"
@@ -61,6 +62,7 @@ struct ServiceContext {
   PresentedTokens* tokens = nullptr;         // null: tokens are not configured
   BackupThread* backups = nullptr;           // null: there is no store
   HistoryThread* histories = nullptr;        // null: there is no store
+  BootTreeState boot_tree = BootTreeState::kNone;
 };
 
 class ActorService final : public RoutedService {

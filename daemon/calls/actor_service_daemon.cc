@@ -19,6 +19,7 @@ absl::Status ActorService::GetStatus(const Caller& /*caller*/,
   *response.mutable_start_time() = ToProtoTimestamp(started_unix_ns_);
   *response.mutable_uptime() = ToProtoDuration(
       absl::Nanoseconds(context_.clock.MonotonicNs() - started_ns_));
+  response.set_boot_tree(ToProto(context_.boot_tree));
   response.set_workers(static_cast<uint32_t>(stats.workers));
   WriteCatalog(context_.plugins.InForce(), context_.catalog,
                options.external_commands, &response);

@@ -64,6 +64,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(
   app.add_flag("--print-config", flags.print_config);
   app.add_option("--config", result.config_file);
   app.add_option("--restore", result.restore);
+  app.add_flag("--boot-tree-replace", result.replace_boot_tree);
   std::map<const ConfigKey*, std::vector<std::string>> texts;
   for (const ConfigKey& key : ConfigKeys()) {
     const std::string name = absl::StrCat("--", std::string(key.option));
@@ -120,7 +121,13 @@ std::string HelpText() {
       "  --restore DIR\n"
       "      Make the store of --store, which must not exist, from the backup "
       "in\n"
-      "      DIR, and start. \"actorctl backup\" makes backups.\n";
+      "      DIR, and start. \"actorctl backup\" makes backups.\n"
+      "  --boot-tree-replace\n"
+      "      If the boot tree in the store was started from another text than "
+      "the\n"
+      "      file of --boot-tree has, end it, and start the tree of the file. "
+      "Without\n"
+      "      this option the tree in the store goes on.\n";
   const Config defaults;
   std::string_view section;
   for (const ConfigKey& key : ConfigKeys()) {

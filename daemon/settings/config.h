@@ -138,6 +138,9 @@ struct Config {
   // Path of a supervisor's input; "": none.
   std::string boot_tree;
   absl::Duration boot_timeout = absl::Seconds(30);
+  // The tree of the file replaces a tree of the store that differs. Only an
+  // option; the configuration file does not have it.
+  bool boot_tree_replace = false;
 
   StoreSettings store;
 

@@ -123,4 +123,18 @@ v1::DaemonState ToProto(runtime::RunState state) {
   return v1::DAEMON_STATE_UNSPECIFIED;
 }
 
+v1::BootTree ToProto(BootTreeState state) {
+  switch (state) {
+    case BootTreeState::kNone:
+      return v1::BOOT_TREE_UNSPECIFIED;
+    case BootTreeState::kStarted:
+      return v1::BOOT_TREE_STARTED;
+    case BootTreeState::kContinued:
+      return v1::BOOT_TREE_CONTINUED;
+    case BootTreeState::kDiffers:
+      return v1::BOOT_TREE_DIFFERS;
+  }
+  return v1::BOOT_TREE_UNSPECIFIED;
+}
+
 }  // namespace actord::daemon

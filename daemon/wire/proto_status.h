@@ -9,6 +9,7 @@
 #include "actord/v1/actor_service.pb.h"
 #include "daemon/counters/stats.h"
 #include "daemon/plugins/loaded_plugins.h"
+#include "daemon/settings/boot_tree_state.h"
 #include "daemon/settings/config.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
@@ -30,5 +31,6 @@ void WriteCatalog(const std::vector<PluginInfo>& plugins,
                   const std::vector<std::string>& external_commands,
                   v1::GetStatusResponse* proto);
 v1::DaemonState ToProto(runtime::RunState state);
+v1::BootTree ToProto(BootTreeState state);
 
 }  // namespace actord::daemon

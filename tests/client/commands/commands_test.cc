@@ -224,9 +224,12 @@ TEST_F(Commands, StatusShowsTheDaemon) {
   worker->set_turns_total(7654321);
   worker->set_steals_total(21);
   worker->set_hand_overs_total(3);
+  EXPECT_THAT(Run({"status"}).out, ContainsRegex("Boot tree: +none\n"));
+  status.set_boot_tree(v1::BOOT_TREE_DIFFERS);
   const std::string table = Run({"status"}).out;
-  for (const char* text : {"9.8.7", "SERVING", "1,234 live", "order",
-                           "start, resume", "payment.*", "EXTERNAL"}) {
+  for (const char* text :
+       {"9.8.7", "SERVING", "1,234 live", "order", "start, resume", "payment.*",
+        "EXTERNAL", "goes on from the store; the file of boot.tree"}) {
     EXPECT_THAT(table, HasSubstr(text));
   }
   EXPECT_THAT(table, Not(HasSubstr("1.0 MiB")));
@@ -237,6 +240,7 @@ TEST_F(Commands, StatusShowsTheDaemon) {
     EXPECT_THAT(wide, HasSubstr(text));
   }
   const json parsed = json::parse(Run({"status", "-o", "json"}).out);
+  EXPECT_EQ(parsed["boot_tree"], "DIFFERS");
   EXPECT_EQ(parsed["counters"]["processes_live"], 1234);
   EXPECT_EQ(parsed["counters"]["processes_ready_global"], 56);
   EXPECT_EQ(parsed["worker_status"][0]["turns_total"], 7654321);

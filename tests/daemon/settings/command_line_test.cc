@@ -46,6 +46,7 @@ TEST(CommandLine, RefusesWrongUsage) {
       {{"--listen", "nowhere"}, "--listen: \"nowhere\" is not an address"},
       {{"--plugin", ""}, "--plugin: must not be empty"},
       {{"--restore", ""}, "--restore: name the directory of a backup"},
+      {{"--boot-tree-replace", "tree.json"}, "tree.json"},
       {{"--max-concurrent-streams", "0"}, "0 is not between 1 and 1000000"},
       {{"--unix-mode", "888"}, "\"888\" is not a mode in octal digits such as"},
       {{"--unix-mode", "1777"}, "is not a mode in octal digits"},
@@ -60,6 +61,15 @@ TEST(CommandLine, RefusesWrongUsage) {
     EXPECT_THAT(std::string(command_line.status().message()),
                 HasSubstr(c.error));
   }
+}
+
+TEST(CommandLine, ReplacesTheBootTreeIfItIsTold) {
+  const auto keeps = ParseCommandLine({"--boot-tree", "tree.json"});
+  const auto replaces =
+      ParseCommandLine({"--boot-tree", "tree.json", "--boot-tree-replace"});
+  ASSERT_TRUE(keeps.ok() && replaces.ok());
+  EXPECT_FALSE(keeps->replace_boot_tree);
+  EXPECT_TRUE(replaces->replace_boot_tree);
 }
 
 TEST(CommandLine, AcceptsAConfigFileAndEqualsSigns) {
