@@ -2,10 +2,10 @@
 
 #include <actord/excerpt.h>
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
