@@ -79,9 +79,10 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                                                            processes, lane)),
       tasks(
           options.external_commands, options.work_policies, limits, clock,
-          [this](actord_completion completion, const YieldResult& result) {
+          [this](actord_completion completion, const YieldResult& result,
+                 bool is_answer) {
             return broker.Answer(completion, static_cast<int32_t>(result.code),
-                                 ToAbi(result.payload), lane);
+                                 ToAbi(result.payload), lane, is_answer);
           },
           durable.get()),
       results(limits, clock, [this] { threads.watchdog().WorkerWoke(); }),
@@ -99,8 +100,19 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
            names, groups, ties, lane),
       pool(options.blocking_threads, options.blocking_queue),
       dispatcher(catalog, limits, clock, broker, tasks, pool, lane),
+      kept_calls(durable == nullptr
+                     ? nullptr
+                     : std::make_unique<KeptCalls>(
+                           KeptCalls::Parts{.durable = *durable,
+                                            .inputs = *durable_inputs,
+                                            .delivery = delivery,
+                                            .processes = processes,
+                                            .lane = lane,
+                                            .clock = clock},
+                           OptionsOfIds(options))),
       calls(dispatcher, broker, delivery,
-            durable == nullptr ? nullptr : &durable->quarantine(), lane),
+            durable == nullptr ? nullptr : &durable->quarantine(),
+            kept_calls.get(), lane),
       undelivered(dead_letters, calls),
       ending(results, lifecycle_log,
              Ending::Observers(names, groups, calls, ties), clock),

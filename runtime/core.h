@@ -24,6 +24,7 @@
 #include "runtime/effects/blocking_pool.h"
 #include "runtime/effects/calls.h"
 #include "runtime/effects/dispatcher.h"
+#include "runtime/effects/kept_calls.h"
 #include "runtime/effects/undelivered.h"
 #include "runtime/passivator.h"
 #include "runtime/runtime.h"
@@ -129,6 +130,7 @@ class Runtime::Core {
   Host host;
   BlockingPool pool;
   Dispatcher dispatcher;
+  const std::unique_ptr<KeptCalls> kept_calls;  // null: there is no store
   Calls calls;
   const Undelivered undelivered;
   Ending ending;
@@ -176,6 +178,7 @@ class Runtime::Core {
   // Brings the ids back, when the processes are back. The id of a process whose
   // Init has not returned is in flight until Init returns.
   absl::Status RecoverIds();
+  void RestoreId(const StoredRequest& stored);
   // Brings the dead letters back.
   absl::Status RecoverLetters();
   // False: the process has begun, or it was not this id that has started it.

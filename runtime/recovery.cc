@@ -123,8 +123,8 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
     state.yields = image.yields;
     state.lifetime_ns = image.lifetime_ns;
     for (const records::OwedCall& owed : image.owed_calls) {
-      // Other callers have ended with the daemon.
-      if (!IsHomePid(owed.caller)) continue;
+      // From outside it has a message id. Volatile callers have ended.
+      state.calls[owed.call].is_kept = owed.caller.empty();
       state.calls[owed.call].yield = {owed.caller, owed.tag};
     }
     if (image.turn.blocked) {

@@ -1,23 +1,14 @@
 // Brings the request ids, the message ids and the dead letters of the store
 // back before the runtime serves.
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "runtime/core.h"
+#include "runtime/store/state_keys.h"
 
 namespace actord::runtime {
-namespace {
-
-// An id that waits for its turn to be remembered.
-struct Found {
-  uint64_t expires_ns = 0;
-  RequestIds::Key key;
-  RememberedIds::Entry entry;
-};
-
-}  // namespace
 
 bool Runtime::Core::AwaitBegin(const StoredRequest& request) {
   if (!request.entry.is_submitted) return false;
@@ -35,30 +26,42 @@ bool Runtime::Core::AwaitBegin(const StoredRequest& request) {
   return true;
 }
 
+void Runtime::Core::RestoreId(const StoredRequest& stored) {
+  const uint64_t now_ns = durable->NowNs();
+  const RequestEntry& entry = stored.entry;
+  const uint64_t left_ns =
+      entry.expires_ns > now_ns ? entry.expires_ns - now_ns : 0;
+  if (stored.kind == kCallId) {
+    kept_calls->Restore(stored.owner, stored.id, entry, left_ns);
+    return;
+  }
+  if (stored.kind == kYieldId) {
+    const uint64_t ttl_ns = durable->store().request_id_bounds().ttl_ns;
+    tasks.RestoreAnswer(stored.yield,
+                        {.fingerprint = entry.fingerprint,
+                         .owner = stored.owner,
+                         .worker = entry.worker_owner,
+                         .attempts = entry.attempts},
+                        ttl_ns - std::min(ttl_ns, left_ns));
+    return;
+  }
+  RequestIds& ids = stored.kind == kSubmitId ? request_ids : message_ids;
+  ids.Restore(ids.KeyOf(stored.owner, stored.id),
+              {entry.fingerprint, entry.pid}, left_ns);
+}
+
 absl::Status Runtime::Core::RecoverIds() {
-  std::array<RequestIds*, 2> ids = {&message_ids, &request_ids};
-  std::array<std::vector<Found>, 2> found;
+  std::vector<StoredRequest> found;
   absl::Status status =
       durable->store().ForEachRequest([&](StoredRequest&& stored) {
-        if (AwaitBegin(stored)) return;
-        const size_t kind = stored.is_submit ? 1 : 0;
-        found[kind].push_back({stored.entry.expires_ns,
-                               ids[kind]->KeyOf(stored.owner, stored.id),
-                               {stored.entry.fingerprint, stored.entry.pid}});
+        if (!AwaitBegin(stored)) found.push_back(std::move(stored));
       });
   if (!status.ok()) return status;
-  const uint64_t now_ns = durable->NowNs();
-  for (size_t kind = 0; kind < ids.size(); ++kind) {
-    std::sort(found[kind].begin(), found[kind].end(),
-              [](const Found& a, const Found& b) {
-                return a.expires_ns < b.expires_ns;
-              });
-    for (const Found& one : found[kind]) {
-      const uint64_t left_ns =
-          one.expires_ns > now_ns ? one.expires_ns - now_ns : 0;
-      ids[kind]->Restore(one.key, one.entry, left_ns);
-    }
-  }
+  std::sort(found.begin(), found.end(),
+            [](const StoredRequest& a, const StoredRequest& b) {
+              return a.entry.expires_ns < b.entry.expires_ns;
+            });
+  for (const StoredRequest& one : found) RestoreId(one);
   return status;
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
+#include "runtime/effects/call_handle.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/cpu_count.h"
 #include "runtime/system/random.h"
@@ -107,10 +108,7 @@ NamePage Runtime::ListNames(std::string_view prefix, uint64_t first_sequence,
 
 Runtime::CallId Runtime::Call(const Pid& to, const Message& message,
                               CallCallback done, Owner by) {
-  absl::Status status =
-      CheckPayloadSize("payload", message.payload, PayloadLimit(core_->limits));
-  status.Update(CheckTopic(message.topic));
-  status.Update(CheckMemory(core_->limits));
+  absl::Status status = core_->CheckMessage(message);
   if (core_->durable != nullptr && IsHomePid(to)) {
     status.Update(core_->durable->CheckTurns());
   }
@@ -121,7 +119,31 @@ Runtime::CallId Runtime::Call(const Pid& to, const Message& message,
   return core_->calls.Begin(by, to, message, std::move(done));
 }
 
-bool Runtime::CancelCall(CallId id) { return core_->calls.Cancel(id); }
+Runtime::CallId Runtime::CallOnce(const Pid& to, const Message& message,
+                                  const RequestId& id, CallOnceCallback done,
+                                  Owner by) {
+  absl::Status status = core_->CheckMessage(message);
+  if (status.ok() && core_->kept_calls == nullptr) {
+    status =
+        Error(absl::StatusCode::kFailedPrecondition, reason::kDurabilityOff,
+              "a call with a message id needs a daemon with a store "
+              "(store.directory)");
+  }
+  if (!status.ok()) {
+    std::move(done)(status);
+    return 0;
+  }
+  return core_->kept_calls->Begin(by, to, message, id, std::move(done));
+}
+
+bool Runtime::KnowsCall(const RequestId& id) const {
+  return core_->kept_calls != nullptr && core_->kept_calls->Knows(id);
+}
+
+bool Runtime::CancelCall(CallId id) {
+  if (CallHandle(id).is_from_outside()) return core_->calls.Cancel(id);
+  return core_->kept_calls != nullptr && core_->kept_calls->Cancel(id);
+}
 
 Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done, Owner by) {
   Core& core = *core_;

@@ -64,6 +64,7 @@ class Runtime {
   using SubmitOrDeliverCallback = runtime::SubmitOrDeliverCallback;
   using CallCallback = runtime::CallCallback;
   using CallId = runtime::CallId;
+  using CallOnceCallback = runtime::CallOnceCallback;
 
   // Builds a runtime whose threads begin with Start. `catalog` is borrowed and
   // must outlive the runtime; it may be filled after Create and before Start,
@@ -127,8 +128,18 @@ class Runtime {
   // without a reply; STOPPED. There is no timeout: see CancelCall.
   CallId Call(const Pid& to, const Message& message, CallCallback done,
               Owner by = Owner::kAny);
-  // Cancels a call; its answer then counts as late. True: the callback will not
-  // run. False: the callback has run or is about to run.
+  // The same for a durable process, with an id: of several calls with the same
+  // id the first one is carried out, also over a restart, and all get its
+  // answer. Further errors: DURABILITY_OFF, NOT_DURABLE, REQUEST_ID_REUSED, and
+  // MAILBOX_FULL when too many of these calls have no answer. `to`: used for
+  // the first call alone.
+  CallId CallOnce(const Pid& to, const Message& message, const RequestId& id,
+                  CallOnceCallback done, Owner by = Owner::kAny);
+  // Whether a call with this id was made, and its answer is kept or is to come.
+  [[nodiscard]] bool KnowsCall(const RequestId& id) const;
+  // Cancels a call; its answer then counts as late. A call with an id goes on.
+  // True: the callback will not run. False: the callback has run or is about to
+  // run.
   bool CancelCall(CallId id);
   // Calls back with the outcome when the process has ended: at once if the
   // outcome is kept. Errors: PROCESS_NOT_FOUND; RESULT_NOT_KEPT when the

@@ -186,6 +186,7 @@ ShutdownReport Shutdown::Run(ShutdownMode mode, absl::Duration timeout) {
             "the daemon has stopped");
   core_.results.AbandonAll(stopped);
   core_.calls.AbandonAll(stopped);
+  if (core_.kept_calls != nullptr) core_.kept_calls->AbandonAll(stopped);
   core_.state.store(RunState::kStopped, std::memory_order_seq_cst);
   const MutexLock lock(mutex_);
   report_ = report;

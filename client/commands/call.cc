@@ -19,12 +19,14 @@ struct CallFlags {
   bool has_payload = false;
   std::string topic;
   std::string content_type;
+  std::string message_id;
 };
 
 ExitStatus RunCall(Invocation& invocation, const CallFlags& options) {
   v1::CallRequest request;
   request.set_pid(options.pid);
   request.set_topic(options.topic);
+  request.set_message_id(options.message_id);
   if (options.has_payload) {
     const Environment& environment = invocation.environment();
     auto payload = ReadPayload(options.payload, options.content_type,
@@ -47,6 +49,9 @@ Prints the answer byte for byte. The deadline is 30 seconds, or --timeout; a lat
 is dropped. If the process answers with an error, or ends without an answer, the error
 goes to standard error.
 
+With --message-id a durable process gets the call once, however often it is repeated,
+and every repeat prints the answer to the first call.
+
 Examples:
   pid=$(actorctl submit counter 40) && actorctl call "$pid" 2 --topic add
   actorctl call @orders/17 '{"article": "book"}' --topic add --timeout 2s
@@ -67,6 +72,11 @@ void AddCall(CLI::App& app, Action& chosen) {
           ->add_option("PAYLOAD", options->payload, "Message: text, @FILE or -")
           ->type_name("");
   command->add_option("--topic", options->topic, "Topic of the message")
+      ->type_name("TEXT");
+  command
+      ->add_option("--message-id", options->message_id,
+                   "Call a durable process once, even if the command is "
+                   "repeated")
       ->type_name("TEXT");
   command
       ->add_option("--content-type", options->content_type,

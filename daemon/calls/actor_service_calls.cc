@@ -14,12 +14,25 @@ absl::StatusOr<ReplyWait> ActorService::Call(const Caller& caller,
   runtime::Message message;
   absl::Status status = ReadCall(&request, payload_limit(), to, message);
   if (!status.ok()) return status;
+  runtime::RequestId id;
+  if (!request.message_id().empty()) {
+    id = {std::move(*request.mutable_message_id()),
+          Fingerprint(context_.message_ids.content_key(), to, message),
+          caller.access().owner()};
+    // A repeat gets the answer of the process that the first call has reached,
+    // whoever holds the name now.
+    if (runtime_.KnowsCall(id)) {
+      return ReplyWait(runtime_, to.pid, std::move(message), std::move(id),
+                       caller.access().sees());
+    }
+  }
   const absl::StatusOr<runtime::Pid> pid =
       Resolve(runtime_, caller.access(), to);
   if (!pid.ok()) return pid.status();
   status = CheckReceiver(runtime_, caller.access(), *pid);
   if (!status.ok()) return status;
-  return ReplyWait(runtime_, *pid, std::move(message), caller.access().sees());
+  return ReplyWait(runtime_, *pid, std::move(message), std::move(id),
+                   caller.access().sees());
 }
 
 absl::Status ActorService::ListNames(const Caller& caller,

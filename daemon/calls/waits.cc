@@ -21,6 +21,22 @@ void OutcomeWait::Start(WaitingCall<OutcomeWait>* call) {
 void ReplyWait::Start(WaitingCall<ReplyWait>* call) {
   // Releases the payload before the wait, which may be long.
   const runtime::Message message = std::exchange(message_, {});
+  if (!message_id_.id.empty()) {
+    id_ = runtime_->CallOnce(
+        pid_, message, message_id_,
+        [call](absl::StatusOr<runtime::CallReply> answer) {
+          v1::CallResponse response;
+          const absl::Status status = answer.status();
+          if (status.ok()) {
+            response.set_pid(runtime::FormatPid(answer->pid));
+            response.set_duplicate(answer->duplicate);
+            WritePayload(std::move(answer->result), response.mutable_result());
+          }
+          call->Finish(status, response);
+        },
+        by_);
+    return;
+  }
   id_ = runtime_->Call(
       pid_, message,
       [this, call](absl::StatusOr<runtime::Payload> answer) {

@@ -44,10 +44,16 @@ class ReplyWait {
  public:
   using Response = v1::CallResponse;
 
-  // `message` is the message of the call. `by`: see Runtime.
+  // `message` is the message of the call. `message_id`: with "" the call has
+  // none. `by`: see Runtime.
   ReplyWait(runtime::Runtime& runtime, const runtime::Pid& pid,
-            runtime::Message message, runtime::Owner by)
-      : runtime_(&runtime), pid_(pid), message_(std::move(message)), by_(by) {}
+            runtime::Message message, runtime::RequestId message_id,
+            runtime::Owner by)
+      : runtime_(&runtime),
+        pid_(pid),
+        message_(std::move(message)),
+        message_id_(std::move(message_id)),
+        by_(by) {}
 
   void Start(WaitingCall<ReplyWait>* call);
   bool TakeBack() { return runtime_->CancelCall(id_); }
@@ -56,6 +62,7 @@ class ReplyWait {
   runtime::Runtime* runtime_;
   runtime::Pid pid_;
   runtime::Message message_;  // empty from Start on
+  runtime::RequestId message_id_;
   runtime::Owner by_;
   runtime::Runtime::CallId id_ = 0;
 };

@@ -199,7 +199,9 @@ absl::Status ReadSend(v1::SendRequest* request,
 absl::Status ReadCall(v1::CallRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message) {
-  return ReadMessageTo(request, payload_limit, to, message);
+  absl::Status status = ReadMessageTo(request, payload_limit, to, message);
+  if (!status.ok()) return status;
+  return CheckLength("message_id", request->message_id(), kMaxRequestIdBytes);
 }
 
 absl::Status CheckBatch(std::string_view field, int items) {

@@ -13,11 +13,16 @@ RequestIds::RequestIds(const Options& options, const Clock& clock)
       remembered_(options.bounds),
       durable_(options.durable) {}
 
-RequestIds::Key RequestIds::KeyOf(Owner owner, std::string_view id) const {
+Fingerprint RequestKeyOf(const SipKey& secret, Owner owner,
+                         std::string_view id) {
   const auto number = static_cast<uint16_t>(owner);
   const std::array<char, 2> bytes = {static_cast<char>(number),
                                      static_cast<char>(number >> 8)};
-  return FingerprintOf(options_.ids, {{{bytes.data(), bytes.size()}, id}});
+  return FingerprintOf(secret, {{{bytes.data(), bytes.size()}, id}});
+}
+
+RequestIds::Key RequestIds::KeyOf(Owner owner, std::string_view id) const {
+  return RequestKeyOf(options_.ids, owner, id);
 }
 
 RequestIds::Role RequestIds::Begin(const Key& key, const Fingerprint& content,

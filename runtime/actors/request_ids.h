@@ -40,6 +40,10 @@
 
 namespace actord::runtime {
 
+// Stands for an owner and an id, with the secret of this start of the daemon.
+Fingerprint RequestKeyOf(const SipKey& secret, Owner owner,
+                         std::string_view id);
+
 class RequestIds {
  public:
   using Callback = absl::AnyInvocable<void(const absl::StatusOr<Pid>&) &&>;

@@ -72,6 +72,7 @@ Sent DurableInputs::Refuse(const Pid& to, uint64_t position, size_t count,
     dropped.request = id.id->id;
     dropped.owner = id.id->owner;
     dropped.is_submit = id.is_submit;
+    dropped.is_call = id.is_call;
   }
   for (size_t i = 0; i < count; ++i) {
     dropped.positions.list.push_back({.lsn = position + i});

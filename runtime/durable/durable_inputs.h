@@ -37,6 +37,7 @@ struct Sent {
 struct InputId {
   const RequestId* id = nullptr;  // null, or empty: none
   bool is_submit = false;         // a request id of Submit
+  bool is_call = false;           // the message id of a call
 
   [[nodiscard]] bool is_set() const { return id != nullptr && !id->id.empty(); }
 };

@@ -104,9 +104,11 @@ absl::StatusOr<uint64_t> DurableProcesses::Append(const OneRecord& record) {
 
 uint64_t DurableProcesses::LogCompletion(const YieldToken& yield,
                                          int32_t status,
-                                         const actord_payload& payload) {
+                                         const actord_payload& payload,
+                                         const Fingerprint& answer) {
   return Append(records::Input{.to = yield.pid,
                                .kind = records::InputKind::kCompletion,
+                               .request = {.fingerprint = answer},
                                .tag = yield.tag,
                                .status = status,
                                .payload = FromAbi(payload),
@@ -127,9 +129,17 @@ uint64_t DurableProcesses::LogSpawn(const YieldToken& yield,
       .value_or(0);
 }
 
+Fingerprint DurableProcesses::AnswerOf(int32_t status,
+                                       const actord_payload& payload) const {
+  const std::string code = std::to_string(status);
+  return FingerprintOf(
+      store_.fingerprint_key(),
+      {{code, View(payload.bytes), View(payload.content_type)}});
+}
+
 uint64_t DurableProcesses::LogAttempt(const YieldToken& yield, uint32_t attempt,
                                       std::string_view worker,
-                                      uint64_t lease_ns) {
+                                      Owner worker_owner, uint64_t lease_ns) {
   const uint64_t now_ns = NowNs();
   return Append(
              records::Attempt{
@@ -137,7 +147,8 @@ uint64_t DurableProcesses::LogAttempt(const YieldToken& yield, uint32_t attempt,
                  .tag = yield.tag,
                  .attempt = attempt,
                  .worker = std::string(worker),
-                 .lease_ns = now_ns + std::min(lease_ns, UINT64_MAX - now_ns)})
+                 .lease_ns = now_ns + std::min(lease_ns, UINT64_MAX - now_ns),
+                 .worker_owner = worker_owner})
       .value_or(0);
 }
 

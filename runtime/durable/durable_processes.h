@@ -82,8 +82,9 @@ struct DurableState {
   std::optional<HeldInQuarantine> quarantined;
   // Who waits for the answer to a call.
   struct Caller {
-    uint64_t handle = 0;  // of a caller outside or a volatile process
-    YieldToken yield;     // of a durable process; empty: another caller
+    uint64_t handle = 0;   // of a caller outside or a volatile process
+    YieldToken yield;      // of a durable process; empty: another caller
+    bool is_kept = false;  // a call from outside with a message id
   };
   // The calls that the process has received and not answered, by the id that
   // names each for the process: of a durable caller the position of the call,
@@ -146,11 +147,15 @@ class DurableProcesses final : public DurableLog, public LastingTime {
     return store_.journal().max_record_bytes() - kFieldsBytes;
   }
   uint64_t LogCompletion(const YieldToken& yield, int32_t status,
-                         const actord_payload& payload) override;
+                         const actord_payload& payload,
+                         const Fingerprint& answer) override;
+  [[nodiscard]] Fingerprint AnswerOf(
+      int32_t status, const actord_payload& payload) const override;
   uint64_t LogSpawn(const YieldToken& yield, const TiedChild& tied,
                     std::string_view pid_text) override;
   uint64_t LogAttempt(const YieldToken& yield, uint32_t attempt,
-                      std::string_view worker, uint64_t lease_ns) override;
+                      std::string_view worker, Owner worker_owner,
+                      uint64_t lease_ns) override;
   // A caller that waits for this position also waits for all earlier records.
   [[nodiscard]] uint64_t LastPosition() const {
     return store_.journal().Tail() - 1;

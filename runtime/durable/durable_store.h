@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/durable/releases.h"
@@ -18,6 +19,7 @@
 #include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/submission.h"
+#include "runtime/store/state_keys.h"
 #include "runtime/store/state_store.h"
 #include "runtime/store/state_values.h"
 #include "runtime/system/sip_hash.h"
@@ -57,12 +59,19 @@ struct StoredProcess {
   }
 };
 
-// A request id or a message id as the store has it.
+// A request id, a message id or the answer to a yield as the store has it.
 struct StoredRequest {
-  bool is_submit = false;  // a request id of Submit; otherwise a message id
+  uint8_t kind = kMessageId;  // state_keys.h
   Owner owner = Owner::kNobody;
-  std::string id;
+  std::string id;    // not of the answer to a yield
+  YieldToken yield;  // of the answer to a yield
   RequestEntry entry;
+};
+
+// The answer to a call with a message id.
+struct StoredAnswer {
+  Pid callee;
+  CallAnswer answer;
 };
 
 class DurableStore {
@@ -108,6 +117,13 @@ class DurableStore {
   virtual absl::Status ReadState(
       absl::FunctionRef<absl::Status(StateStore& state, uint64_t applied)>
           use) = 0;
+  // Reads the answer to a call, after everything that is durable now was
+  // applied. Does not wait: `use` is called once, on the thread of the store or
+  // on this one, and must not block. nullopt: there is no answer of such a
+  // call, or the store is closed.
+  virtual void ReadAnswerLater(
+      const RequestId& call,
+      absl::AnyInvocable<void(std::optional<StoredAnswer>) &&> use) = 0;
 
   // The same for the dead letters, with their bodies, in the order of their
   // positions.

@@ -275,11 +275,14 @@ absl::Status OpenedStore::ForEachRequest(
         absl::StatusOr<RequestEntry> entry = Decoded<RequestEntry>(value);
         failed.Update(entry.status());
         if (!failed.ok()) return false;
-        if (entry->expires_ns > opened_at_ns_) {
-          use({.is_submit = IdKindIn(key) == kSubmitId,
-               .owner = OwnerIn(key),
-               .id = std::string(IdIn(key)),
-               .entry = *std::move(entry)});
+        if (entry->is_open || entry->expires_ns > opened_at_ns_) {
+          StoredRequest request{.kind = IdKindIn(key),
+                                .owner = OwnerIn(key),
+                                .id = std::string(IdIn(key)),
+                                .yield = {},
+                                .entry = *std::move(entry)};
+          if (request.kind == kYieldId) request.yield = YieldOfId(request.id);
+          use(std::move(request));
         }
         return true;
       });
@@ -297,25 +300,6 @@ SipKey OpenedStore::fingerprint_key() const {
   const StoreId id = journal_->id();
   const SipKey key{id.high, id.low};
   return {SipHash(key, {{1}}), SipHash(key, {{2}})};
-}
-
-absl::Status OpenedStore::ForEachOwner(
-    absl::FunctionRef<void(Owner, std::string_view name)> use) {
-  const std::string prefix = KeyOf(KeyKind::kOwner);
-  return state_->Scan(prefix, BehindPrefix(prefix),
-                      [&](std::string_view key, std::string_view name) {
-                        use(OwnerIn(key), name);
-                        return true;
-                      });
-}
-
-absl::Status OpenedStore::KeepOwner(Owner owner, const std::string& name) {
-  std::string payload;
-  records::Encode(records::OwnerName{.owner = owner, .name = name}, payload);
-  return journal_
-      ->Append({static_cast<uint16_t>(records::Kind::kOwner),
-                records::FlagsOf(records::Kind::kOwner), payload})
-      .status();
 }
 
 bool OpenedStore::Work() {

@@ -97,6 +97,9 @@ class OpenedStore final : public DurableStore {
   void FailRead(const absl::Status& status) override { Fail(status); }
   // Applies what is durable. For the thread of the rounds, or without threads.
   absl::Status CatchUp();
+  void ReadAnswerLater(
+      const RequestId& call,
+      absl::AnyInvocable<void(std::optional<StoredAnswer>) &&> use) override;
   [[nodiscard]] RequestIdBounds request_id_bounds() const override;
   [[nodiscard]] SipKey fingerprint_key() const override;
 

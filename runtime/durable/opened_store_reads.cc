@@ -1,4 +1,4 @@
-// Reads of the state store while it is open.
+// Reads of the state store while it is open, and the names of owners.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/durable/opened_store.h"
+#include "runtime/records/record_codec.h"
 #include "runtime/store/state_keys.h"
 
 namespace actord::runtime {
@@ -40,6 +41,28 @@ void AddMissing(StoredProcess& process, std::vector<Missing>& missing) {
       if (!one.mail.body) missing.push_back({&one.mail, one.position});
     }
   }
+}
+
+template <typename T>
+std::optional<T> ValueAt(StateStore& state, const std::string& key) {
+  const absl::StatusOr<std::optional<std::string>> bytes = state.Get(key);
+  std::optional<T> value(std::in_place);
+  if (!bytes.ok() || !bytes->has_value() ||
+      !DecodeFields(**bytes, *value).ok()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<StoredAnswer> AnswerIn(StateStore& state, const RequestId& call) {
+  const auto entry = ValueAt<RequestEntry>(
+      state, KeyOf(KeyKind::kRequest, call.owner, kCallId, call.id));
+  if (!entry || entry->is_open || entry->fingerprint != call.fingerprint) {
+    return std::nullopt;
+  }
+  auto answer = ValueAt<CallAnswer>(state, KeyOf(KeyKind::kAnswer, entry->lsn));
+  if (!answer) return std::nullopt;
+  return StoredAnswer{entry->pid, *std::move(answer)};
 }
 
 }  // namespace
@@ -170,6 +193,36 @@ absl::Status OpenedStore::ReadState(StateReads::Use use) {
   if (options_.journal.threads) return reads_.Read(use);
   absl::Status status = CatchUp();
   return status.ok() ? use(*state_, applier_->applied()) : status;
+}
+
+void OpenedStore::ReadAnswerLater(
+    const RequestId& call,
+    absl::AnyInvocable<void(std::optional<StoredAnswer>) &&> use) {
+  StateReads::Later read = [call,
+                            use = std::move(use)](StateStore* state) mutable {
+    std::move(use)(state == nullptr ? std::nullopt : AnswerIn(*state, call));
+  };
+  if (options_.journal.threads) return reads_.ReadLater(std::move(read));
+  std::move(read)(CatchUp().ok() ? state_.get() : nullptr);
+}
+
+absl::Status OpenedStore::ForEachOwner(
+    absl::FunctionRef<void(Owner, std::string_view name)> use) {
+  const std::string prefix = KeyOf(KeyKind::kOwner);
+  return state_->Scan(prefix, BehindPrefix(prefix),
+                      [&](std::string_view key, std::string_view name) {
+                        use(OwnerIn(key), name);
+                        return true;
+                      });
+}
+
+absl::Status OpenedStore::KeepOwner(Owner owner, const std::string& name) {
+  std::string payload;
+  records::Encode(records::OwnerName{.owner = owner, .name = name}, payload);
+  return journal_
+      ->Append({static_cast<uint16_t>(records::Kind::kOwner),
+                records::FlagsOf(records::Kind::kOwner), payload})
+      .status();
 }
 
 }  // namespace actord::runtime

@@ -15,12 +15,30 @@ absl::Status StateReads::Read(Use use) {
   return request.status;
 }
 
+void StateReads::ReadLater(Later use) {
+  {
+    const MutexLock lock(mutex_);
+    if (!stopped_) {
+      later_.push_back(std::move(use));
+      use = nullptr;
+    }
+  }
+  if (use) {
+    std::move(use)(nullptr);
+  } else {
+    ask_();
+  }
+}
+
 void StateReads::Serve(StateStore& state, uint64_t applied) {
   std::vector<Request*> requests;
+  std::vector<Later> later;
   {
     const MutexLock lock(mutex_);
     requests.swap(waiting_);
+    later.swap(later_);
   }
+  for (Later& use : later) std::move(use)(&state);
   for (Request* const request : requests) {
     request->status = request->use(state, applied);
   }
@@ -30,7 +48,16 @@ void StateReads::Serve(StateStore& state, uint64_t applied) {
 }
 
 void StateReads::Stop() {
-  const MutexLock lock(mutex_);
+  std::vector<Later> later;
+  {
+    const MutexLock lock(mutex_);
+    StopWaiting();
+    later.swap(later_);
+  }
+  for (Later& use : later) std::move(use)(nullptr);
+}
+
+void StateReads::StopWaiting() {
   stopped_ = true;
   for (Request* const request : waiting_) {
     request->status = absl::UnavailableError("the store is closed");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/store/state_store.h"
@@ -27,9 +28,15 @@ class StateReads {
   // `ask`: called without a lock when a read waits for the writer.
   explicit StateReads(std::function<void()> ask) : ask_(std::move(ask)) {}
 
+  // Called once, on the thread of the writer; must not block. Null: the store
+  // is closed.
+  using Later = absl::AnyInvocable<void(StateStore* state) &&>;
+
   // Waits until the writer has called `use`, and returns its status.
   // UNAVAILABLE: the store is closed.
   absl::Status Read(Use use);
+  // Does not wait. If the store is closed, `use` is called on this thread.
+  void ReadLater(Later use);
   // For the writer, which has committed all that it has applied.
   void Serve(StateStore& state, uint64_t applied);
   // Answers all reads, now and later, with UNAVAILABLE.
@@ -42,10 +49,13 @@ class StateReads {
     bool done = false;
   };
 
+  void StopWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const std::function<void()> ask_;
   Mutex mutex_;
   ConditionVariable changed_;
   std::vector<Request*> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Later> later_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

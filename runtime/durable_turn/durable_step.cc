@@ -48,8 +48,9 @@ void DurableTurn::NameCalls(const Turn& turn, DurableState& state) {
   for (Envelope* const envelope : inbox_.batch(turn)) {
     if (envelope->type == kEventLoggedCall) {
       const auto header = envelope->ReadHeader<LoggedCallHeader>();
-      state.calls[header.position].yield = {FromAbi(envelope->from),
-                                            header.tag};
+      DurableState::Caller& caller = state.calls[header.position];
+      caller.yield = {FromAbi(envelope->from), header.tag};
+      caller.is_kept = caller.yield.pid.empty();
     } else if (envelope->type == kEventCall) {
       const uint64_t id = durable().CallIdOf(state.next_call++);
       state.calls[id].handle = envelope->ReadHeader<CallHeader>().call;
@@ -59,7 +60,8 @@ void DurableTurn::NameCalls(const Turn& turn, DurableState& state) {
   if (state.calls.size() < state.tidy_calls_at) return;
   absl::erase_if(state.calls, [this](const auto& call) {
     const DurableState::Caller& caller = call.second;
-    return caller.yield.pid.empty() && !shared_.calls.IsOpen(caller.handle);
+    return caller.yield.pid.empty() && !caller.is_kept &&
+           !shared_.calls.IsOpen(caller.handle);
   });
   state.tidy_calls_at = std::max<size_t>(64, 2 * state.calls.size());
 }

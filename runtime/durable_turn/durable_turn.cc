@@ -246,12 +246,18 @@ void DurableTurn::CompleteSpawn(DurableState& state, int32_t status,
 
 void DurableTurn::FailCalls(const DurableState& state) {
   // Sorted, so that the order does not depend on a hash.
-  std::map<uint64_t, YieldToken> waiting;
+  std::map<uint64_t, DurableState::Caller> waiting;
   for (const auto& [call, caller] : state.calls) {
-    if (!caller.yield.pid.empty()) waiting.emplace(call, caller.yield);
+    if (!caller.yield.pid.empty() || caller.is_kept) {
+      waiting.emplace(call, caller);
+    }
   }
-  for (const auto& [call, yield] : waiting) {
-    shared_.calls.FailLogged(yield, lane_);
+  for (const auto& [call, caller] : waiting) {
+    if (caller.is_kept) {
+      shared_.calls.FailKept(call);
+    } else {
+      shared_.calls.FailLogged(caller.yield, lane_);
+    }
   }
 }
 

@@ -185,7 +185,7 @@ class DurableTurn {
   // the position of the record that says how Init ended.
   void CompleteSpawn(DurableState& state, int32_t status, std::string_view text,
                      uint64_t position);
-  // Fails the calls of durable processes that the process has not answered.
+  // Fails the calls in the journal that the process has not answered.
   void FailCalls(const DurableState& state);
   // The process ends when the record at `position` is durable; 0: the record is
   // appended first.

@@ -23,10 +23,6 @@ absl::Status CalleeEnded() {
 
 }  // namespace
 
-absl::Status CallFailed(int32_t status, std::string_view text) {
-  return Error(ErrorCodeFromAbi(status), reason::kCallFailed, text);
-}
-
 void Calls::Apply(CallEffect&& call, Process& caller, const Pid& self,
                   Lane& lane) {
   lane.Count(&Counters::yields);
@@ -188,10 +184,7 @@ void Calls::OnEnd(const EndRecord& end, Lane& lane) {
   // Sorted, so that the order does not depend on a hash.
   std::vector<uint64_t> calls(owed->calls.begin(), owed->calls.end());
   std::sort(calls.begin(), calls.end());
-  const absl::Status why =
-      Error(absl::StatusCode::kAborted, reason::kCalleeEnded,
-            absl::StrCat("process ", FormatPid(end.pid),
-                         ", which was called, has ended without a reply"));
+  const absl::Status why = runtime::CalleeEnded(end.pid);
   for (const uint64_t call : calls) Fail(call, why, lane);
 }
 
@@ -214,11 +207,26 @@ void Calls::FailLogged(const YieldToken& yield, Lane& lane) {
                lane);
 }
 
+void Calls::AnswerKept(uint64_t position, int32_t status,
+                       const actord_payload& payload) {
+  if (status == ACTORD_OK) {
+    kept_->Answer(position, FromAbi(payload));
+  } else {
+    kept_->Answer(position, CallFailed(status, View(payload.bytes)));
+  }
+}
+
+void Calls::FailKept(uint64_t position) { kept_->Fail(position); }
+
 void Calls::Dropped(const Envelope& envelope, Lane& lane) {
   if (envelope.type == kEventLoggedCall) {
-    FailLogged(
-        {FromAbi(envelope.from), envelope.ReadHeader<LoggedCallHeader>().tag},
-        lane);
+    const auto header = envelope.ReadHeader<LoggedCallHeader>();
+    const Pid caller = FromAbi(envelope.from);
+    if (caller.empty()) {
+      FailKept(header.position);
+    } else {
+      FailLogged({caller, header.tag}, lane);
+    }
     return;
   }
   Fail(envelope.ReadHeader<CallHeader>().call, CalleeEnded(), lane);

@@ -27,6 +27,7 @@
 #include "runtime/delivery/delivery.h"
 #include "runtime/delivery/quarantine.h"
 #include "runtime/effects/dispatcher.h"
+#include "runtime/effects/kept_calls.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/end_record.h"
 #include "runtime/scheduler/lane.h"
@@ -51,13 +52,15 @@ class Calls {
   using Answered = CallCallback;
   using Id = CallId;
 
-  // `quarantine` null: the runtime has no store.
+  // `quarantine`, and `kept` for calls with a message id: null if the runtime
+  // has no store.
   Calls(Dispatcher& dispatcher, YieldBroker& broker, Delivery& delivery,
-        const Quarantine* quarantine, Lane& shared_lane)
+        const Quarantine* quarantine, KeptCalls* kept, Lane& shared_lane)
       : dispatcher_(dispatcher),
         broker_(broker),
         delivery_(delivery),
         quarantine_(quarantine),
+        kept_(kept),
         shared_lane_(shared_lane) {}
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -109,6 +112,11 @@ class Calls {
     return IsHomePid(to) && quarantine_ != nullptr ? WhyQuarantined(by, to)
                                                    : absl::OkStatus();
   }
+  // The answer to a call with a message id, or that its callee has ended
+  // without one, when that is durable. `position`: of the call.
+  void AnswerKept(uint64_t position, int32_t status,
+                  const actord_payload& payload);
+  void FailKept(uint64_t position);
   // Whether somebody still waits for the answer.
   [[nodiscard]] bool IsOpen(uint64_t call) const;
   // Answers a call. False: the call had ended.
@@ -127,6 +135,7 @@ class Calls {
   YieldBroker& broker_;
   Delivery& delivery_;
   const Quarantine* const quarantine_;
+  KeptCalls* const kept_;
   Lane& shared_lane_;
 
   mutable Mutex mutex_;
@@ -135,8 +144,5 @@ class Calls {
   // came.
   std::map<uint64_t, Answered> outside_ ABSL_GUARDED_BY(mutex_);
 };
-
-// The status of a call from outside that was answered with an error.
-absl::Status CallFailed(int32_t status, std::string_view text);
 
 }  // namespace actord::runtime

@@ -64,6 +64,16 @@ void DurableApplier::Apply(ReplyEffect& reply, const Step& step,
     lane_.Free(content);
     return;
   }
+  if (caller.is_kept) {
+    shared_.durable.releases().After(
+        step.record_at, [call = reply.call, content, &calls = shared_.calls,
+                         &lane = shared_.lane] {
+          calls.AnswerKept(call, content->completion.status,
+                           content->payload());
+          lane.Free(content);
+        });
+    return;
+  }
   OwedCalls* const owed = step.process.owed_calls;
   if (owed != nullptr) owed->calls.erase(caller.handle);
   shared_.durable.releases().After(

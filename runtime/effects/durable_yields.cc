@@ -214,6 +214,9 @@ void DurableYields::HandOut(const Begin& begin, YieldEffect& yield,
   if (begin.restored != nullptr) {
     task->history.attempts = begin.restored->attempts;
     task->history.lease_left_ns = TimeLeft(begin.restored->lease_ns);
+    if (begin.restored->attempts != 0) {
+      task->history.worker_owner = begin.restored->worker_owner;
+    }
   }
   const actord_completion handle =
       Open(process, tag, /*external=*/true, begin.timeout_ns);

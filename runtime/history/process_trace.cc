@@ -256,6 +256,12 @@ void ProcessTrace::Take(const records::Input& record, Items& items) {
                body.payload);
       }
       return;
+    case records::InputKind::kCall:
+      for (const records::Body& body : record.messages) {
+        Arrive(lsn_, {.kind = MailKind::kCall, .topic = body.topic},
+               body.payload);
+      }
+      return;
     case records::InputKind::kCompletion:
       EndCall(record.tag);
       return Arrive(lsn_,

@@ -23,5 +23,12 @@ using AwaitId = uint64_t;
 using CallCallback = absl::AnyInvocable<void(absl::StatusOr<Payload>) &&>;
 // 0: the callback has run, or is about to run.
 using CallId = uint64_t;
+// The answer to a call with a message id.
+struct CallReply {
+  Pid pid;  // that was called
+  Payload result;
+  bool duplicate = false;  // an earlier call with the id got the answer first
+};
+using CallOnceCallback = absl::AnyInvocable<void(absl::StatusOr<CallReply>) &&>;
 
 }  // namespace actord::runtime

@@ -45,6 +45,11 @@ std::string_view Rule(const Submitted& record) {
                                                : std::string_view();
 }
 std::string_view Rule(const Input& record) {
+  if (record.kind == InputKind::kCall) {
+    return record.messages.size() == 1 && !record.request.id.empty()
+               ? std::string_view()
+               : "a call has one message and an id";
+  }
   if (record.kind != InputKind::kMessages) {
     return record.messages.empty() ? std::string_view()
                                    : "an event has no messages";

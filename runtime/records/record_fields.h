@@ -131,6 +131,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(5, record.owner);
   visit(6, record.is_submit);
   visit(7, record.is_told);
+  visit(8, record.is_call);
 }
 
 template <typename T, typename Visitor>
@@ -152,6 +153,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(3, record.attempt);
   visit(4, record.worker);
   visit(5, record.lease_ns);
+  visit(6, record.worker_owner);
 }
 
 template <typename T, typename Visitor>

@@ -108,8 +108,14 @@ struct Started {
   friend bool operator==(const Started&, const Started&) = default;
 };
 
-enum class InputKind : uint8_t { kMessages, kCompletion, kCancel, kTerminate };
-constexpr InputKind LastOf(InputKind) { return InputKind::kTerminate; }
+enum class InputKind : uint8_t {
+  kMessages,
+  kCompletion,
+  kCancel,
+  kTerminate,
+  kCall,  // from outside, with a request key; the store keeps its answer
+};
+constexpr InputKind LastOf(InputKind) { return InputKind::kCall; }
 
 // A durable process has accepted something from outside the durable set: 1 to
 // 64 messages, or one event; with a request key perhaps no message.
@@ -117,7 +123,10 @@ struct Input {
   static constexpr Kind kKind = Kind::kInput;
   Pid to = {};
   InputKind kind = InputKind::kMessages;
-  std::vector<Body> messages = {};  // of kMessages: body i is message i
+  // Of kMessages: body i is message i. Of kCall: one, which is the call.
+  std::vector<Body> messages = {};
+  // Of kCompletion: no id. A fingerprint says that the completion is the answer
+  // to an external task, which the store remembers.
   RequestKey request = {};
   Owner owner = Owner::kNobody;  // of the request's key
   uint64_t tag = 0;              // of kCompletion
@@ -242,6 +251,7 @@ struct Dropped {
   Owner owner = Owner::kNobody;  // of the id
   bool is_submit = false;        // as in INPUT
   bool is_told = false;          // the sender of the messages
+  bool is_call = false;          // the id is that of a call
   std::string unknown = {};
   friend bool operator==(const Dropped&, const Dropped&) = default;
 };
@@ -270,7 +280,8 @@ struct Attempt {
   uint64_t tag = 0;
   uint32_t attempt = 0;  // from 1
   std::string worker = {};
-  uint64_t lease_ns = 0;  // when the lease ends
+  uint64_t lease_ns = 0;                // when the lease ends
+  Owner worker_owner = Owner::kNobody;  // of the worker
   std::string unknown = {};
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };

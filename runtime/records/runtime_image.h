@@ -84,6 +84,8 @@ struct YieldImage {
   // process.spawn, which the child's STARTED or ENDED answers.
   uint64_t answer = 0;
   uint64_t begun_ns = 0;  // when its step returned
+  // Of the worker that has the last attempt.
+  Owner worker_owner = Owner::kNobody;
   std::string unknown = {};
 
   friend bool operator==(const YieldImage&, const YieldImage&) = default;
@@ -105,12 +107,13 @@ void VisitFields(T& yield, Visitor& visit) {
   visit(12, yield.cancelled);
   visit(13, yield.answer);
   visit(14, yield.begun_ns);
+  visit(15, yield.worker_owner);
 }
 
 // A call that the process has received and not answered.
 struct OwedCall {
   uint64_t call = 0;  // the position that names the call
-  Pid caller = {};    // empty: from outside
+  Pid caller = {};    // empty: from outside, with a message id
   uint64_t tag = 0;   // of the caller's yield
   std::string unknown = {};
 

@@ -141,8 +141,17 @@ class JournalApplier {
   absl::Status Take(const records::OwnerName& record);
 
   // ---- journal_applier_ids.cc: request ids and message ids.
+  // The id of a process that was submitted, or that got messages.
   void KeepRequest(uint8_t kind, Owner owner, const records::RequestKey& key,
                    const Pid& pid, bool is_submitted);
+  // Its time begins now. `entry`: what is known of it besides.
+  void Keep(uint8_t kind, std::string key, RequestEntry&& entry);
+  // The id of a call, until AnswerCall.
+  void KeepCall(const records::Input& record);
+  // The call from outside at this position has its answer, if its id is kept.
+  absl::Status AnswerCall(uint64_t position, const CallAnswer& answer);
+  // The answer to an external task, before its yield is over.
+  absl::Status KeepAnswer(const records::Input& record);
   // The request was refused: the id that the record at `lsn` has brought, or
   // that has started `pid`, may be used again.
   absl::Status ForgetRequest(uint8_t kind, Owner owner, const std::string& id,
@@ -150,7 +159,16 @@ class JournalApplier {
   // Ids whose time is over, and those above the maximum.
   absl::Status ExpireIds(uint8_t kind);
   uint64_t& CountOf(uint8_t kind) {
-    return kind == kSubmitId ? meta_.submit_ids : meta_.message_ids;
+    switch (kind) {
+      case kSubmitId:
+        return meta_.submit_ids;
+      case kCallId:
+        return meta_.call_ids;
+      case kYieldId:
+        return meta_.yield_ids;
+      default:
+        return meta_.message_ids;
+    }
   }
 
   // ---- journal_applier_steps.cc: steps and their effects.
@@ -191,8 +209,9 @@ class JournalApplier {
                                Owner owner);
   absl::Status AddLetter(const Pid& to, uint64_t position, Mail&& mail,
                          records::DropReason reason, Owner owner);
-  // The call of `mail` gets no answer.
-  absl::Status FailCall(const Pid& caller, uint64_t tag);
+  // The call at this position gets no answer. `caller`: empty if it came from
+  // outside.
+  absl::Status FailCall(const Pid& caller, uint64_t tag, uint64_t position);
   // Takes a mail out of the mailbox. Not set: there is none at the position.
   absl::StatusOr<std::optional<Mail>> TakeMail(Resident& process,
                                                uint64_t position);

@@ -11,19 +11,29 @@ namespace actord::runtime {
 
 absl::Status JournalApplier::Take(const records::Input& record) {
   meta_.store_ns = std::max(meta_.store_ns, record.at_ns);
-  KeepRequest(record.is_submit ? kSubmitId : kMessageId, record.owner,
-              record.request, record.to, /*is_submitted=*/false);
   if (record.kind == records::InputKind::kCompletion) {
+    absl::Status status = KeepAnswer(record);
+    if (!status.ok()) return status;
     return Complete(record.to, record.tag, record.status, lsn_);
+  }
+  const bool is_call = record.kind == records::InputKind::kCall;
+  if (is_call) {
+    KeepCall(record);
+  } else {
+    KeepRequest(record.is_submit ? kSubmitId : kMessageId, record.owner,
+                record.request, record.to, /*is_submitted=*/false);
   }
   for (size_t i = 0; i < record.messages.size(); ++i) {
     Mail mail;
+    if (is_call) mail.kind = MailKind::kCall;
     mail.lsn = lsn_;
     mail.from = record.messages[i].from;
     absl::Status status = Deliver(record.to, lsn_ + i, std::move(mail));
     if (!status.ok()) return status;
   }
-  if (record.kind == records::InputKind::kMessages) return absl::OkStatus();
+  if (is_call || record.kind == records::InputKind::kMessages) {
+    return absl::OkStatus();
+  }
   const absl::StatusOr<Resident*> found = residents_.Find(record.to);
   if (!found.ok() || *found == nullptr) return found.status();
   Mail mail;
@@ -149,8 +159,11 @@ absl::Status JournalApplier::Take(const records::Dropped& record) {
     if (!status.ok()) return status;
   }
   if (record.positions.list.empty()) return absl::OkStatus();
+  const uint8_t kind = record.is_call     ? kCallId
+                       : record.is_submit ? kSubmitId
+                                          : kMessageId;
   return ForgetRequest(
-      record.is_submit ? kSubmitId : kMessageId, record.owner, record.request,
+      kind, record.owner, record.request,
       [lsn = record.positions.list.front().lsn](const RequestEntry& entry) {
         return entry.lsn == lsn;
       });
@@ -165,7 +178,7 @@ absl::Status JournalApplier::DropOne(uint64_t position,
   if (!mail.ok()) return mail.status();
   if (mail->has_value()) {
     if ((*mail)->kind == MailKind::kCall) {
-      return FailCall((*mail)->from, (*mail)->tag);
+      return FailCall((*mail)->from, (*mail)->tag, position);
     }
     if ((*mail)->kind != MailKind::kMessage || record.is_told) {
       return absl::OkStatus();
@@ -236,6 +249,7 @@ absl::Status JournalApplier::Take(const records::Attempt& record) {
   yield->attempts = record.attempt;
   yield->worker = record.worker;
   yield->lease_ns = record.lease_ns;
+  yield->worker_owner = record.worker_owner;
   (*found)->changed = true;
   return absl::OkStatus();
 }

@@ -158,7 +158,7 @@ absl::Status JournalApplier::EmptyMailbox(Resident& process,
   for (auto& [position, mail] : left) {
     absl::Status status;
     if (mail.kind == MailKind::kCall) {
-      status = FailCall(mail.from, mail.tag);
+      status = FailCall(mail.from, mail.tag, position);
     } else if (mail.kind == MailKind::kMessage && !is_consumed(position)) {
       status = AddLetter(process.pid, position, std::move(mail),
                          records::DropReason::kDroppedAtEnd, process.owner());
@@ -267,7 +267,7 @@ absl::Status JournalApplier::EndProcess(Resident& process,
   while (!image.yields.empty()) RemoveYield(process, image.yields.back().tag);
   SetLifetime(process, 0);
   for (const records::OwedCall& owed : image.owed_calls) {
-    status = FailCall(owed.caller, owed.tag);
+    status = FailCall(owed.caller, owed.tag, owed.call);
     if (!status.ok()) return status;
   }
   status = EmptyMailbox(process, consumed);

@@ -52,7 +52,9 @@ absl::Status JournalApplier::DeliverFrom(Owner sender, const Pid& to,
 
 absl::Status JournalApplier::DeliverToNobody(const Pid& to, uint64_t position,
                                              Mail&& mail, Owner owner) {
-  if (mail.kind == MailKind::kCall) return FailCall(mail.from, mail.tag);
+  if (mail.kind == MailKind::kCall) {
+    return FailCall(mail.from, mail.tag, position);
+  }
   if (mail.kind != MailKind::kMessage) return absl::OkStatus();
   return AddLetter(to, position, std::move(mail), records::DropReason::kEnded,
                    owner);
@@ -73,7 +75,9 @@ absl::Status JournalApplier::AddLetter(const Pid& to, uint64_t position,
   return absl::OkStatus();
 }
 
-absl::Status JournalApplier::FailCall(const Pid& caller, uint64_t tag) {
+absl::Status JournalApplier::FailCall(const Pid& caller, uint64_t tag,
+                                      uint64_t position) {
+  if (caller.empty()) return AnswerCall(position, {.callee_ended = true});
   if (!IsHomePid(caller)) return absl::OkStatus();
   const absl::StatusOr<Resident*> found = residents_.Find(caller);
   if (!found.ok()) return found.status();

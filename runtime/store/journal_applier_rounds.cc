@@ -23,6 +23,8 @@ absl::Status JournalApplier::EndRound() {
   status = Expire();
   if (status.ok()) status = ExpireIds(kSubmitId);
   if (status.ok()) status = ExpireIds(kMessageId);
+  if (status.ok()) status = ExpireIds(kCallId);
+  if (status.ok()) status = ExpireIds(kYieldId);
   if (!status.ok()) return status;
   meta_.trim = meta_.previous_round;
   meta_.previous_round = meta_.round;

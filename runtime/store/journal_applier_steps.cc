@@ -234,6 +234,11 @@ absl::Status JournalApplier::Do(Resident& process, const ReplyEffect& reply,
   if (owed == owed_calls.end()) return absl::OkStatus();  // answered before
   const records::OwedCall call = *owed;
   owed_calls.erase(owed);
+  if (call.caller.empty()) {
+    return AnswerCall(call.call,
+                      {.status = reply.content->completion.status,
+                       .payload = FromAbi(reply.content->payload())});
+  }
   if (!IsHomePid(call.caller)) return absl::OkStatus();
   const absl::StatusOr<Resident*> found = residents_.Find(call.caller);
   if (!found.ok()) return found.status();

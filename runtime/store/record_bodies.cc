@@ -50,7 +50,8 @@ absl::StatusOr<StoredBody> Of(const records::Submitted& record, uint64_t index,
 }
 absl::StatusOr<StoredBody> Of(const records::Input& record, uint64_t index,
                               BufferCache& /*buffers*/) {
-  if (record.kind == records::InputKind::kMessages) {
+  if (record.kind == records::InputKind::kMessages ||
+      record.kind == records::InputKind::kCall) {
     return OfMessages(record.messages, index);
   }
   if (index != 0) return NoBody(index);

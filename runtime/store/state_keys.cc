@@ -55,4 +55,15 @@ Pid PidIn(std::string_view key, size_t offset) {
           static_cast<uint32_t>(low >> 32), static_cast<uint32_t>(low)};
 }
 
+std::string YieldIdOf(const YieldToken& token) {
+  std::string id;
+  keys::Append(token.pid, id);
+  keys::Append(token.tag, id);
+  return id;
+}
+
+YieldToken YieldOfId(std::string_view id) {
+  return {PidIn(id, 0), NumberIn(id, kKeyPidBytes)};
+}
+
 }  // namespace actord::runtime

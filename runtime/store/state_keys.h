@@ -13,7 +13,8 @@
 //   kExit     watcher's PID, PID, tag          ExitEntry: not yet told
 //   kTimer    time, PID, tag                   nothing; tag 0: the lifetime
 //   kOutcome  PID                              OutcomeEntry
-//   kRequest  owner, kind of id, id            RequestEntry
+//   kRequest  owner, kind of id, id            RequestEntry; of an answer to a
+//                                              yield the id is PID and tag
 //   kOrder    kind of id, time, lsn            key of the kRequest that ends at
 //                                              that time; lsn: of its record
 //   kOwner    owner                            the name
@@ -21,6 +22,9 @@
 //   kLetter   position                         Letter
 //   kPlugin   SHA-256                          records::Plugin
 //   kHistory  PID, position of the STEP        HistoryEntry: of replay types
+//   kCall     position                         key of the kRequest of a call
+//                                              that is not answered
+//   kAnswer   position of the call             CallAnswer
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -53,6 +57,8 @@ enum class KeyKind : uint16_t {
   kHistory = 15,
   kOrder = 16,
   kOwner = 17,
+  kCall = 18,
+  kAnswer = 19,
 };
 inline constexpr size_t kKeyKindBytes = 2;
 inline constexpr size_t kKeyPidBytes = 16;
@@ -98,5 +104,12 @@ std::string_view IdIn(std::string_view key);
 // Whose id a request id is.
 inline constexpr uint8_t kSubmitId = 1;
 inline constexpr uint8_t kMessageId = 2;
+inline constexpr uint8_t kCallId = 3;   // the message id of a call
+inline constexpr uint8_t kYieldId = 4;  // the answer to an external task
+
+// The id of kYieldId.
+std::string YieldIdOf(const YieldToken& token);
+// The token that the id stands for. Precondition: it is an id of kYieldId.
+YieldToken YieldOfId(std::string_view id);
 
 }  // namespace actord::runtime

@@ -35,9 +35,12 @@ struct StoreMeta {
   // What the store needs no record before.
   uint64_t trim = 0;
   uint64_t time_ns = 0;  // the store's clock of the last TIME
-  // Numbers of kOrder: of request ids, and of message ids.
+  // Numbers of kOrder: of request ids, and of message ids of messages.
   uint64_t submit_ids = 0;
   uint64_t message_ids = 0;
+  // The same for calls, and for answers to yields.
+  uint64_t call_ids = 0;
+  uint64_t yield_ids = 0;
 };
 template <typename T, typename Visitor>
 requires Is<T, StoreMeta>
@@ -52,6 +55,8 @@ void VisitFields(T& meta, Visitor& visit) {
   visit(8, meta.time_ns);
   visit(9, meta.submit_ids);
   visit(10, meta.message_ids);
+  visit(11, meta.call_ids);
+  visit(12, meta.yield_ids);
 }
 
 struct ProcessEntry {
@@ -210,11 +215,17 @@ void VisitFields(T& entry, Visitor& visit) {
 }
 
 struct RequestEntry {
-  Fingerprint fingerprint;
+  Fingerprint fingerprint = {};
   uint64_t lsn = 0;  // of the record that did it
-  Pid pid;           // that was submitted, or that got the messages
+  Pid pid = {};      // that was submitted, or that got the messages
   uint64_t expires_ns = 0;
   bool is_submitted = false;  // the record is a SUBMITTED
+  // Of a call: it is not answered, so its time has not begun.
+  bool is_open = false;
+  // Of the answer to a yield: the attempts that were handed out by then, and
+  // whose worker had the last one.
+  uint32_t attempts = 0;
+  Owner worker_owner = Owner::kNobody;
 };
 template <typename T, typename Visitor>
 requires Is<T, RequestEntry>
@@ -224,6 +235,23 @@ void VisitFields(T& entry, Visitor& visit) {
   visit(3, entry.pid);
   visit(4, entry.expires_ns);
   visit(5, entry.is_submitted);
+  visit(6, entry.is_open);
+  visit(7, entry.attempts);
+  visit(8, entry.worker_owner);
+}
+
+// The answer to a call with a message id.
+struct CallAnswer {
+  bool callee_ended = false;  // there is no other answer
+  int32_t status = 0;
+  Payload payload = {};  // the result, or the text of the error
+};
+template <typename T, typename Visitor>
+requires Is<T, CallAnswer>
+void VisitFields(T& answer, Visitor& visit) {
+  visit(1, answer.callee_ended);
+  visit(2, answer.status);
+  visit(3, answer.payload);
 }
 
 template <typename T>

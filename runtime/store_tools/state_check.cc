@@ -44,6 +44,8 @@ size_t LeastBytesOf(KeyKind kind) {
     case KeyKind::kBody:
     case KeyKind::kLetter:
     case KeyKind::kExpiry:
+    case KeyKind::kCall:
+    case KeyKind::kAnswer:
       return kKeyKindBytes + sizeof(uint64_t);
     case KeyKind::kName:
     case KeyKind::kOwner:
@@ -98,12 +100,17 @@ absl::Status StateCheck::Run() {
         return true;
       });
   if (!status.ok()) return status;
-  for (const std::string& holder : bodies_holders_) {
-    const absl::StatusOr<std::optional<std::string>> found = state_.Get(holder);
+  for (const Holder& holder : holders_) {
+    const auto found = state_.Get(holder.key);
     if (!found.ok()) return found.status();
     if (!found->has_value()) {
-      Damage(holder, "it is missing, but a body of the journal names it");
+      Damage(holder.key, absl::StrCat("it is missing, but ", holder.why));
     }
+  }
+  for (const uint64_t call : answers_wanted_) {
+    if (answers_.contains(call)) continue;
+    Damage(KeyOf(KeyKind::kAnswer, call),
+           "it is missing, but the id of its call says that there is one");
   }
   CheckIdCounts();
   Finish();
@@ -165,7 +172,16 @@ void StateCheck::CheckEntry(std::string_view key, std::string_view value) {
     case KeyKind::kRequest: {
       RequestEntry request;
       if (!Decode(key, value, request)) return;
-      ++(IdKindIn(key) == kSubmitId ? state.request_ids : state.message_ids);
+      ++CountOf(IdKindIn(key));
+      if (IdKindIn(key) == kCallId && !request.is_open) {
+        answers_wanted_.push_back(request.lsn);
+      }
+      return;
+    }
+    case KeyKind::kAnswer: {
+      CallAnswer answer;
+      if (!Decode(key, value, answer)) return;
+      answers_.insert(NumberIn(key, kKeyKindBytes));
       return;
     }
     default:
@@ -189,11 +205,14 @@ void StateCheck::CheckReferences(KeyKind kind, std::string_view key,
       }
       return;
     case KeyKind::kBody:
-      bodies_holders_.emplace_back(value);
+      holders_.push_back(
+          {std::string(value), "a body of the journal names it"});
       return;
     case KeyKind::kOrder:
-      ++(key[kKeyKindBytes] == static_cast<char>(kSubmitId) ? submit_orders_
-                                                            : message_orders_);
+      ++orders_[static_cast<uint8_t>(key[kKeyKindBytes])];
+      return;
+    case KeyKind::kCall:
+      holders_.push_back({std::string(value), "an unanswered call names it"});
       return;
     default:
       return;
@@ -256,16 +275,31 @@ void StateCheck::CheckPlugin(std::string_view key, std::string_view value) {
   version.version = plugin.version;
 }
 
+uint64_t& StateCheck::CountOf(uint8_t kind) {
+  StoreReport::State& state = report_.state;
+  switch (kind) {
+    case kSubmitId:
+      return state.request_ids;
+    case kCallId:
+      return state.call_ids;
+    case kYieldId:
+      return state.yield_answers;
+    default:
+      return state.message_ids;
+  }
+}
+
 void StateCheck::CheckIdCounts() {
-  const std::string key = KeyOf(KeyKind::kMeta);
-  if (meta_.submit_ids != submit_orders_) {
-    Damage(key, absl::StrCat("it says that there are ", meta_.submit_ids,
-                             " request ids, and there are ", submit_orders_));
-  }
-  if (meta_.message_ids != message_orders_) {
-    Damage(key, absl::StrCat("it says that there are ", meta_.message_ids,
-                             " message ids, and there are ", message_orders_));
-  }
+  const auto check = [this](uint64_t said, uint8_t kind, const char* what) {
+    if (said == orders_[kind]) return;
+    Damage(KeyOf(KeyKind::kMeta),
+           absl::StrCat("it says that there are ", said, " ", what,
+                        ", and there are ", orders_[kind]));
+  };
+  check(meta_.submit_ids, kSubmitId, "request ids");
+  check(meta_.message_ids, kMessageId, "message ids");
+  check(meta_.call_ids, kCallId, "answered calls with a message id");
+  check(meta_.yield_ids, kYieldId, "answers to yields");
 }
 
 void StateCheck::Finish() {

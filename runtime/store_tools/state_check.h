@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,6 +66,7 @@ class StateCheck {
   template <typename T>
   bool Decode(std::string_view key, std::string_view value, T& into);
   void Damage(std::string_view key, std::string_view what);
+  uint64_t& CountOf(uint8_t kind);
   void CheckIdCounts();
   void Finish();
 
@@ -77,12 +79,20 @@ class StateCheck {
   // to them.
   std::vector<Pid> pids_;
   std::vector<BodyInJournal> bodies_;
-  std::vector<std::string> bodies_holders_;
+  // Entries that must be there.
+  struct Holder {
+    std::string key;
+    const char* why = "";
+  };
+  std::vector<Holder> holders_;
+  // Positions of calls: whose id says that there is an answer, and that have
+  // one.
+  std::vector<uint64_t> answers_wanted_;
+  std::set<uint64_t> answers_;
   std::map<std::pair<std::string, bool>, uint64_t> types_;
   std::map<uint16_t, StoreReport::OwnerOf> owners_;
   std::map<std::string, StoreReport::PluginVersion> plugins_;
-  uint64_t submit_orders_ = 0;
-  uint64_t message_orders_ = 0;
+  std::map<uint8_t, uint64_t> orders_;  // by kind of id
 };
 
 }  // namespace actord::runtime

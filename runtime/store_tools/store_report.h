@@ -37,6 +37,8 @@ struct StoreReport {
     uint64_t outcomes = 0;
     uint64_t request_ids = 0;
     uint64_t message_ids = 0;
+    uint64_t call_ids = 0;       // message ids of calls, answered or not
+    uint64_t yield_answers = 0;  // that are remembered
     uint64_t names = 0;
     uint64_t groups = 0;
     uint64_t yields = 0;

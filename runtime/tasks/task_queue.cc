@@ -61,6 +61,7 @@ void TaskQueue::Add(const YieldToken& token, std::string_view command,
     return;
   }
   added.attempts = history.attempts;
+  added.last_holder = history.worker_owner;
   added.phase = Phase::kDelayed;
   // At least a whole lease from now: the worker may have renewed it.
   SetTimer(added, std::max(After(now_ns, added.policy().lease),

@@ -44,6 +44,8 @@ namespace actord::runtime {
 struct TaskHistory {
   uint32_t attempts = 0;       // that were handed out
   uint64_t lease_left_ns = 0;  // of the last one
+  // Of the worker that got the last one.
+  Owner worker_owner = Owner::kAny;
 };
 
 class TaskQueue {

@@ -5,6 +5,7 @@
 
 #include "absl/hash/hash.h"
 #include "runtime/process/process_info.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 namespace {
@@ -143,13 +144,19 @@ bool TaskTable::MayAnswer(const YieldToken& token, Owner by) const {
 
 CompleteAnswer TaskTable::Complete(const TaskToken& token,
                                    const YieldResult& result) {
-  const uint64_t fingerprint = HashOf(result);
+  const uint64_t fingerprint =
+      log_ != nullptr && IsHomePid(token.yield.pid)
+          ? log_->AnswerOf(static_cast<int32_t>(result.code),
+                           ToAbi(result.payload))
+                .low
+          : HashOf(result);
   const MutexLock lock(mutex_);
   Waiting* const waiting = Find(token.yield);
   if (waiting == nullptr) return WhatBecame(token, fingerprint);
   const CompleteAnswer check = CheckAttempt(token);
   if (check != CompleteAnswer::kAccepted) return check;
-  const CompleteAnswer answer = complete_(waiting->completion, result);
+  const CompleteAnswer answer =
+      complete_(waiting->completion, result, /*is_answer=*/true);
   if (answer != CompleteAnswer::kAccepted) return answer;
   End(token.yield, {.answered = true, .fingerprint = fingerprint},
       token.attempt);
@@ -172,10 +179,23 @@ CompleteAnswer TaskTable::WhatBecame(const TaskToken& token,
                                           : CompleteAnswer::kConflict;
 }
 
-void TaskTable::Remember(const YieldToken& token, Ended ended) {
+void TaskTable::Remember(const YieldToken& token, Ended ended,
+                         uint64_t age_ns) {
   Forget(/*room=*/1);
   ended_.emplace(token, ended);
-  memory_.push_back({token, clock_.MonotonicNs()});
+  memory_.push_back({token, clock_.MonotonicNs() - age_ns});
+}
+
+void TaskTable::RestoreAnswer(const YieldToken& token,
+                              const StoredAnswer& answer, uint64_t age_ns) {
+  const MutexLock lock(mutex_);
+  Remember(token,
+           {.answered = true,
+            .owner = answer.owner,
+            .worker = answer.worker,
+            .attempts = answer.attempts,
+            .fingerprint = answer.fingerprint.low},
+           age_ns);
 }
 
 void TaskTable::Forget(size_t room) {
@@ -183,7 +203,7 @@ void TaskTable::Forget(size_t room) {
   const uint64_t ttl_ns = limits_.answered_yield_ttl_ns();
   while (!memory_.empty() &&
          (memory_.size() + room > limits_.answered_yield_max() ||
-          memory_.front().since_ns + ttl_ns <= now)) {
+          now - memory_.front().since_ns >= ttl_ns)) {
     ended_.erase(memory_.front().token);
     memory_.pop_front();
   }

@@ -35,8 +35,9 @@ class TaskTable final : public RemoteTasks {
   // Completes a yield at the broker. kAccepted: the yield has this result.
   // kExpired: a timeout or the end of the process came first and is about to
   // call Expire. kMailboxFull: the yield stays pending. Called under the lock.
-  using Completer =
-      std::function<CompleteAnswer(actord_completion, const YieldResult&)>;
+  // `is_answer`: false if there is no answer, and the result says why.
+  using Completer = std::function<CompleteAnswer(
+      actord_completion, const YieldResult&, bool is_answer)>;
 
   // `patterns`: RuntimeOptions::external_commands. `log`: null if the runtime
   // has no store.
@@ -64,6 +65,18 @@ class TaskTable final : public RemoteTasks {
   // To be called when a timeout, a cancel or the end of the process has ended
   // the yield.
   void Expire(const YieldToken& token);
+
+  // The answer to a yield of a durable process, which the store has. To be
+  // called before all others, the oldest answer first. `age_ns`: the time since
+  // the answer.
+  struct StoredAnswer {
+    Fingerprint fingerprint;  // DurableLog::AnswerOf
+    Owner owner = Owner::kNobody;
+    Owner worker = Owner::kNobody;
+    uint32_t attempts = 0;
+  };
+  void RestoreAnswer(const YieldToken& token, const StoredAnswer& answer,
+                     uint64_t age_ns);
 
   // RemoteTasks.
   [[nodiscard]] bool MayBeExternal(std::string_view pattern) const override;
@@ -130,6 +143,8 @@ class TaskTable final : public RemoteTasks {
   };
   struct Memory {
     YieldToken token;
+    // Minus the age that it had then, so the difference to a time counts, and
+    // not the value.
     uint64_t since_ns = 0;
   };
 
@@ -158,7 +173,7 @@ class TaskTable final : public RemoteTasks {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DescribeTask(ExternalYield& yield) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Remember(const YieldToken& token, Ended ended)
+  void Remember(const YieldToken& token, Ended ended, uint64_t age_ns = 0)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Forgets ended yields that are too old, and then the oldest ones until there
   // is room for `room` more.

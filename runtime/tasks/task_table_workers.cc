@@ -89,6 +89,7 @@ void TaskTable::LogAttempt(const TaskAttempt& task, TaskBatch& batch) {
   const auto state = work_.StateOf(task.token.yield);
   const uint64_t position = log_->LogAttempt(
       task.token.yield, task.token.attempt, state ? state->worker : "",
+      state ? state->worker_owner : Owner::kNobody,
       static_cast<uint64_t>(absl::ToInt64Nanoseconds(task.lease)));
   // The journal has failed, or the daemon ends: nobody hears of the task.
   if (position == 0) batch.tasks.pop_back();
@@ -165,7 +166,8 @@ void TaskTable::Settle() {
     // The error is short, so there is always room for it. If it is not
     // accepted, something else has completed the yield and is about to call
     // Expire.
-    if (complete_(waiting->completion, result) == CompleteAnswer::kAccepted) {
+    if (complete_(waiting->completion, result, /*is_answer=*/false) ==
+        CompleteAnswer::kAccepted) {
       End(ending.token, {}, /*answered_by=*/0);
     }
   }

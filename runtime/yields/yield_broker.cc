@@ -67,7 +67,8 @@ YieldRecord* YieldBroker::Find(actord_completion handle) const {
 }
 
 CompleteAnswer YieldBroker::Answer(actord_completion handle, int32_t status,
-                                   const actord_payload& payload, Lane& lane) {
+                                   const actord_payload& payload, Lane& lane,
+                                   bool is_answer) {
   YieldRecord* record = Find(handle);
   // Acquire: as in Deliver.
   if (record == nullptr ||
@@ -79,7 +80,8 @@ CompleteAnswer YieldBroker::Answer(actord_completion handle, int32_t status,
     lane.Count(&Counters::refused_mailbox);
     return CompleteAnswer::kMailboxFull;
   }
-  return Deliver(*record, handle, status, payload, lane, Logged::kIfDurable)
+  return Deliver(*record, handle, status, payload, lane,
+                 is_answer ? Logged::kAsAnswer : Logged::kIfDurable)
              ? CompleteAnswer::kAccepted
              : CompleteAnswer::kExpired;
 }
@@ -98,7 +100,7 @@ int32_t YieldBroker::Complete(actord_completion handle, int32_t status,
     return fail(ACTORD_INVALID_ARGUMENT,
                 WhyItDoesNotFit("completion", payload, status));
   }
-  switch (Answer(handle, status, payload, lane)) {
+  switch (Answer(handle, status, payload, lane, /*is_answer=*/false)) {
     case CompleteAnswer::kAccepted:
       return ACTORD_OK;
     case CompleteAnswer::kMailboxFull:
@@ -138,8 +140,8 @@ bool YieldBroker::Deliver(YieldRecord& record, actord_completion handle,
   if (!won) return false;
   const Pid pid = processes_.PidOf(*won->process, won->generation);
   Envelope* envelope = nullptr;
-  if (won->process->is_durable() && logged == Logged::kIfDurable) [[unlikely]] {
-    envelope = NewDurable({pid, won->tag}, status, payload, lane);
+  if (won->process->is_durable() && logged != Logged::kNever) [[unlikely]] {
+    envelope = NewDurable({pid, won->tag}, status, payload, logged, lane);
     if (envelope == nullptr) return true;
   } else {
     envelope = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, payload);

@@ -58,9 +58,11 @@ class YieldBroker {
   // completed the yield. kExpired: the yield had ended before. kMailboxFull:
   // there is no room beside the completions that wait for the process; the
   // yield stays pending. Completions that other threads make at the same moment
-  // may exceed the room. The caller checks the payload's size.
+  // may exceed the room. The caller checks the payload's size. `is_answer`: the
+  // store remembers it as the answer to an external task.
   CompleteAnswer Answer(actord_completion handle, int32_t status,
-                        const actord_payload& payload, Lane& lane);
+                        const actord_payload& payload, Lane& lane,
+                        bool is_answer);
   // Completes the yield in any case: an error replaces a payload that is above
   // the limit or has no room. ACTORD_OK: this call completed the yield with the
   // payload. ACTORD_INVALID_ARGUMENT (size), ACTORD_RESOURCE_EXHAUSTED (room):
@@ -162,8 +164,9 @@ class YieldBroker {
   // The record of a pending yield. Null also if the yield has ended.
   const YieldRecord* FindPending(actord_completion handle) const;
   // Whether the completion of a durable process goes into the journal. A
-  // timeout and a cancel do not: a restart brings them about again.
-  enum class Logged : uint8_t { kIfDurable, kNever };
+  // timeout and a cancel do not: a restart brings them about again. kAsAnswer:
+  // it does, as an answer that the store remembers.
+  enum class Logged : uint8_t { kIfDurable, kNever, kAsAnswer };
   // Completes the yield, unless it has ended. True: this call completed it.
   // `later`: see Delivery::Post.
   bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
@@ -185,7 +188,7 @@ class YieldBroker {
   // The completion of a durable process, when it is in the journal; null: the
   // journal takes no more, and the process takes no more steps.
   Envelope* NewDurable(const YieldToken& yield, int32_t status,
-                       actord_payload payload, Lane& lane);
+                       actord_payload payload, Logged logged, Lane& lane);
   // The slot of the yield with this tag, or kNoYieldSlot.
   [[nodiscard]] uint32_t SlotWithTag(const Process& process,
                                      uint64_t tag) const;

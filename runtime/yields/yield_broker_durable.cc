@@ -7,13 +7,17 @@
 namespace actord::runtime {
 
 Envelope* YieldBroker::NewDurable(const YieldToken& yield, int32_t status,
-                                  actord_payload payload, Lane& lane) {
+                                  actord_payload payload, Logged logged,
+                                  Lane& lane) {
+  const Fingerprint answer = logged == Logged::kAsAnswer
+                                 ? log_->AnswerOf(status, payload)
+                                 : Fingerprint{};
   if (payload.bytes.size > log_->MaxCompletionBytes()) {
     status = ACTORD_RESOURCE_EXHAUSTED;
     payload = TextPayload(
         "the completion is larger than a record of the store can be");
   }
-  const uint64_t position = log_->LogCompletion(yield, status, payload);
+  const uint64_t position = log_->LogCompletion(yield, status, payload, answer);
   if (position == 0) return nullptr;
   return NewLoggedCompletion(ACTORD_EVENT_COMPLETION, yield.tag, status,
                              payload, position, lane);

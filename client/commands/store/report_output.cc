@@ -51,6 +51,8 @@ Json StateJson(const StoreReport& report) {
           {"outcomes", state.outcomes},
           {"request_ids", state.request_ids},
           {"message_ids", state.message_ids},
+          {"call_ids", state.call_ids},
+          {"yield_answers", state.yield_answers},
           {"names", state.names},
           {"groups", state.groups},
           {"yields", state.yields},

@@ -13,7 +13,7 @@ from harness.bulk import SendStream, SubmitStream, send_item, submit_item
 from harness.case import DURABLE, StoreCase
 from harness.connection import CALL_SECONDS, refusal_of
 from harness.tokens import TokenCase
-from harness.waiting import SANITIZED
+from harness.waiting import SANITIZED, eventually
 
 
 class Ids(StoreCase):
@@ -93,6 +93,77 @@ class Ids(StoreCase):
         self.assertNotEqual(self.submit(request_id="1").pid, first)
 
 
+class Calls(StoreCase):
+    """Repeated calls and answers after the daemon was killed."""
+
+    def ask(self, to, payload, message_id="id", seconds=CALL_SECONDS):
+        answer = self.actor.stub.Call(process_pb2.CallRequest(
+            pid=to, topic="add", payload=payload_pb2.Payload(data=payload),
+            message_id=message_id), timeout=seconds)
+        return answer.pid, int(answer.result.data), answer.duplicate
+
+    def test_call_is_carried_out_once(self):
+        self.start(exit_status=-signal.SIGKILL)
+        pid = self.counter(1, name="count")
+        self.assertEqual(self.ask("@count", b"10"), (pid, 11, False))
+        self.actor.call(pid, "add", b"100")
+        for _ in range(2):
+            self.assertEqual(self.ask("@count", b"10"), (pid, 11, True))
+            self.kill()
+            self.start(exit_status=-signal.SIGKILL)
+        self.assert_refused(lambda: self.ask("@count", b"11"),
+                            code=grpc.StatusCode.INVALID_ARGUMENT,
+                            reason="REQUEST_ID_REUSED", field="message_id",
+                            message="belongs to another request")
+        self.assertEqual(self.value(pid), 111)
+        # The answer is kept when nobody holds the name any more.
+        self.actor.terminate(pid)
+        self.actor.wait(pid)
+        self.kill()
+        self.start()
+        self.assertEqual(self.ask("@count", b"10"), (pid, 11, True))
+
+    def test_command_line(self):
+        self.start()
+        pid = self.counter(1)
+        for _ in range(2):
+            run = self.actorctl("call", pid, "5", "--topic", "add",
+                                "--message-id", "cli")
+            self.assertEqual(run.stdout.strip(), "6")
+
+    def test_needs_a_durable_process(self):
+        self.start()
+        volatile = process_pb2.DURABILITY_VOLATILE
+        pid = self.actor.submit("counter", b"1", durability=volatile)
+        self.assert_refused(lambda: self.ask(pid, b"2"),
+                            code=grpc.StatusCode.FAILED_PRECONDITION,
+                            reason="NOT_DURABLE", message="is volatile")
+        self.assertEqual(self.value(pid), 1)
+        self.daemon.stop()
+        daemon = self.start_daemon()
+        self.actor = self.connect(daemon)
+        pid = self.actor.submit("counter", b"1")
+        self.assert_refused(lambda: self.ask(pid, b"2"),
+                            code=grpc.StatusCode.FAILED_PRECONDITION,
+                            reason="DURABILITY_OFF", message="with a store")
+
+    def test_answer_of_a_task_is_repeated(self):
+        self.start(exit_status=-signal.SIGKILL)
+        order = b'{"order": "o", "amount_cents": 5, "payment_timeout_ms": 60000}'
+        pid = self.actor.submit("order", order, durability=DURABLE)
+        eventually(lambda: self.actor.yields(pid=pid), "the order waits")
+        token = self.actor.yields(pid=pid)[0].token
+        self.assertEqual(self.actor.complete(token, b'"paid"'), "ACCEPTED")
+        for _ in range(2):
+            self.assertEqual(self.actor.complete(token, b'"paid"'), "DUPLICATE")
+            self.assertEqual(self.actor.complete(token, b'"no"'), "CONFLICT")
+            self.kill()
+            self.start(exit_status=-signal.SIGKILL)
+        self.kill()
+        self.start()
+        self.assertEqual(self.actor.complete(token, b'"paid"'), "DUPLICATE")
+
+
 class Owners(TokenCase):
     """The processes of a client are its own over restarts, in whatever order the
     clients call."""
@@ -167,7 +238,7 @@ class Kills(StoreCase):
     """SIGKILL at random moments, while clients repeat what has no answer."""
 
     ROUNDS = 3 if SANITIZED else 8
-    CLIENTS = 3
+    CLIENTS = 3  # each with a process; every second one calls
 
     def test_each_id_acts_once(self):
         random.seed(8)
@@ -176,13 +247,23 @@ class Kills(StoreCase):
         sent = [0] * self.CLIENTS
         answers = {}  # PIDs by request ID
         duplicates = []
+        values = []
+
+        def ask(i, actor):
+            """Sends or calls. The answer to a call is the new value."""
+            item = send_item(pids[i], "add", b"1", message_id=f"{i}/{sent[i]}")
+            if i % 2 == 0:
+                return actor.stub.Send(item, timeout=CALL_SECONDS)
+            answer = actor.stub.Call(process_pb2.CallRequest(
+                pid=item.pid, topic=item.topic, payload=item.payload,
+                message_id=item.message_id), timeout=CALL_SECONDS)
+            values.append((int(answer.result.data), sent[i] + 1))
+            return answer
 
         def send(i, actor):
             """Repeats the message that has no answer, and goes on."""
             while True:
-                answer = actor.stub.Send(send_item(
-                    pids[i], "add", b"1", message_id=f"{i}/{sent[i]}"),
-                    timeout=CALL_SECONDS)
+                answer = ask(i, actor)
                 sent[i] += 1
                 duplicates.append(answer.duplicate)
 
@@ -215,9 +296,7 @@ class Kills(StoreCase):
             last = number == self.ROUNDS - 1
             self.start(exit_status=0 if last else -signal.SIGKILL)
         for i, pid in enumerate(pids):
-            self.actor.stub.Send(send_item(pid, "add", b"1",
-                                           message_id=f"{i}/{sent[i]}"),
-                                 timeout=CALL_SECONDS)
+            ask(i, self.actor)
             self.assertEqual(self.value(pid), sent[i] + 1)
         for request_id, pid in answers.items():
             again = self.actor.stub.Submit(submit_item(
@@ -228,6 +307,8 @@ class Kills(StoreCase):
         self.assertIn(live - self.CLIENTS - len(answers), (0, 1),
                       "at most the last Submit is not answered")
         self.assertGreater(len(duplicates), 10 * self.ROUNDS)
+        self.assertEqual([value for value, _ in values],
+                         [expected for _, expected in values])
 
 
 if __name__ == "__main__":

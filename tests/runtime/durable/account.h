@@ -13,7 +13,8 @@
 namespace actord::runtime {
 
 // An account with a balance. Its topics:
-//   add N          adds to the balance
+//   add N          adds to the balance, and answers a call with it
+//   refuse         a call: answers with an error
 //   set N          replaces the balance
 //   pay PID N      sends `add N` to PID, and takes N off
 //   get            a call: answers with the balance
@@ -40,6 +41,11 @@ class Account : public actord::Process {
       if (!event.is_message()) continue;
       if (event.topic() == "add") {
         balance_ += NumberOf(text);
+        if (event.call() != 0) {
+          out.Reply(event.call(), std::to_string(balance_));
+        }
+      } else if (event.topic() == "refuse" && event.call() != 0) {
+        out.ReplyError(event.call(), actord::Code::kNotFound, "not here");
       } else if (event.topic() == "set") {
         balance_ = NumberOf(text);
       } else if (event.topic() == "pay") {

@@ -5,8 +5,8 @@
 //   2. Nothing acts twice, and nothing that nobody has sent is there.
 //   3. What anybody outside has seen is there.
 //   4. Money that processes send to each other is neither lost nor made.
-//   5. A request under an id acts once, however often it is repeated before and
-//      after the end; a repeat is answered as the first was.
+//   5. A request or a call under an id acts once, however often it is repeated
+//      before and after the end; a repeat is answered as the first was.
 //
 // Each deposit is another power of two, so a balance says which deposits are in
 // it, and how often.
@@ -102,6 +102,7 @@ class Bank {
     }
     // Deposits without an id are not repeated.
     uint64_t expected = Sum() & together_bits_;
+    for (const auto& called : called_) RepeatCall(*called, expected);
     for (const auto& deposit : deposits_) {
       const Told again = SendDeposit(*deposit);
       world_.Settle();
@@ -125,6 +126,31 @@ class Bank {
   }
 
  private:
+  // A deposit by a call, which is answered with the balance.
+  struct Called {
+    uint64_t bit;
+    Pid to;
+    std::shared_ptr<DurableWorld::Reply> reply = nullptr;
+  };
+  std::shared_ptr<DurableWorld::Reply> CallDeposit(const Called& called) {
+    const std::string amount = std::to_string(called.bit);
+    return world_.CallOnce("call" + amount, called.to, "add", amount);
+  }
+  static bool IsAnswered(const Called& called) {
+    return called.reply->answer.has_value() && called.reply->answer->ok();
+  }
+  void RepeatCall(const Called& called, uint64_t& expected) {
+    const auto again = CallDeposit(called);
+    world_.Settle();
+    ASSERT_TRUE(again->answer.has_value());
+    const bool is_there{world_.runtime().processes.Find(called.to)};
+    EXPECT_EQ(again->answer->ok(), is_there) << again->answer->status();
+    if (is_there) expected |= called.bit;
+    if (!IsAnswered(called)) return;
+    EXPECT_TRUE(again->is_duplicate());
+    EXPECT_EQ(again->text(), called.reply->text());
+  }
+
   using Told = std::shared_ptr<DurableWorld::Told>;
   struct Deposit {
     uint64_t bit;
@@ -176,7 +202,7 @@ class Bank {
     const std::optional<Pid> partner = Account(kAccounts - 1);
     const std::optional<Pid> to = Account();
     if (!from || !partner || !to) return world_.Turn();
-    switch (random_.Next() % 6) {
+    switch (random_.Next() % 8) {
       case 0: {
         if (bits_ == kMostDeposits) return;
         auto deposit = std::make_shared<Deposit>(Deposit{NewBit(), *to});
@@ -186,6 +212,20 @@ class Bank {
       }
       case 1:
         return DepositTogether();
+      case 6: {
+        if (bits_ == kMostDeposits) return;
+        auto called = std::make_shared<Called>(Called{NewBit(), *to});
+        called_.push_back(called);
+        called->reply = CallDeposit(*called);
+        return;
+      }
+      case 7:
+        // Another impatient client.
+        if (!called_.empty()) {
+          static_cast<void>(
+              CallDeposit(*called_[random_.Next() % called_.size()]));
+        }
+        return;
       case 4:
         // An impatient client.
         if (deposits_.empty()) return;
@@ -240,6 +280,9 @@ class Bank {
         acknowledged_ |= deposit->bit;
       }
     }
+    for (const auto& called : called_) {
+      if (IsAnswered(*called)) acknowledged_ |= called->bit;
+    }
     for (const auto& together : together_) {
       if (together->is_durable) acknowledged_ |= together->bits;
     }
@@ -256,6 +299,7 @@ class Bank {
   std::vector<Told> opened_;
   std::vector<Told> tallies_;
   std::vector<std::shared_ptr<Deposit>> deposits_;
+  std::vector<std::shared_ptr<Called>> called_;
   std::vector<std::shared_ptr<std::optional<std::string>>> asked_;
   size_t bits_ = 0;
   std::vector<std::shared_ptr<Together>> together_;

@@ -149,6 +149,37 @@ class DurableWorld {
     return told;
   }
 
+  // What a client that repeats its call is told.
+  struct Reply {
+    CallId id = 0;
+    std::optional<absl::StatusOr<CallReply>> answer;
+    // The result, or the text of the error.
+    [[nodiscard]] std::string text() const {
+      if (!answer.has_value()) return "no answer";
+      return answer->ok() ? (*answer)->result.bytes
+                          : std::string(answer->status().message());
+    }
+    [[nodiscard]] bool is_duplicate() const {
+      return answer.has_value() && answer->ok() && (*answer)->duplicate;
+    }
+  };
+  std::shared_ptr<Reply> CallOnce(const std::string& id, const Pid& to,
+                                  std::string topic, std::string text = "",
+                                  Owner owner = Owner::kNobody) {
+    const std::string pid = FormatPid(to);
+    const RequestId request{id,
+                            FingerprintOf(runtime().message_ids.content_key(),
+                                          {{pid, topic, text}}),
+                            owner};
+    auto reply = std::make_shared<Reply>();
+    reply->id = runtime().kept_calls->Begin(
+        Owner::kAny, to, {std::move(topic), {std::move(text), ""}}, request,
+        [reply](absl::StatusOr<CallReply> answer) {
+          reply->answer = std::move(answer);
+        });
+    return reply;
+  }
+
   // Ends the runtime as a clean stop does.
   void Stop() {
     core.reset();

@@ -217,6 +217,15 @@ TEST(RecordDecoder, ChecksTheRulesOfARecord) {
   many.messages.resize(65);
   EXPECT_EQ(Refusal(4, BytesOf(many)),
             "INPUT: the rule: it has up to 64 messages");
+  records::Input call{.kind = records::InputKind::kCall,
+                      .request = {.id = "id"}};
+  const char* const rule = "INPUT: the rule: a call has one message and an id";
+  EXPECT_EQ(Refusal(4, BytesOf(call)), rule);
+  call.messages.resize(1);
+  call.messages[0].topic = "topic";
+  EXPECT_EQ(Refusal(4, BytesOf(call)), "");
+  call.request.id.clear();
+  EXPECT_EQ(Refusal(4, BytesOf(call)), rule);
   EXPECT_EQ(Refusal(17, BytesOf(records::OwnerName{.name = "alice"})),
             "OWNER: the rule: an owner has a number and a name");
   EXPECT_EQ(Refusal(14, BytesOf(records::Plugin{.sha256 = "short"})),

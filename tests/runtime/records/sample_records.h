@@ -163,7 +163,24 @@ inline std::vector<records::Any> SampleRecords() {
             .kind = InputKind::kCancel,
             .payload = payload,
             .at_ns = 84,
-            .deadline_ns = 90}};
+            .deadline_ns = 90},
+      Input{.to = pid,
+            .kind = InputKind::kCall,
+            .messages = {body},
+            .request = key,
+            .owner = Owner{2},
+            .at_ns = 85},
+      Dropped{.to = other,
+              .positions = {{{.lsn = 4104}}},
+              .request = "order-7",
+              .is_told = true,
+              .is_call = true},
+      Attempt{.pid = pid,
+              .tag = 7,
+              .attempt = 3,
+              .worker = "worker",
+              .lease_ns = 500,
+              .worker_owner = Owner{3}}};
 }
 
 inline records::RuntimeImage SampleImage() {

@@ -5,11 +5,6 @@
 #include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
-namespace {
-
-constexpr uint64_t kDayNs = uint64_t{24 * 3600} * 1'000'000'000;
-
-}  // namespace
 
 void ExpectedState::Apply(const Act& act) {
   act_ = &act;
@@ -18,21 +13,6 @@ void ExpectedState::Apply(const Act& act) {
     return;
   }
   std::visit([&](const auto& record) { On(record); }, act.record);
-}
-
-std::string ExpectedState::KeyOfId(bool is_submit, Owner owner,
-                                   const std::string& id) {
-  return std::string(is_submit ? "submit" : "message") + " " +
-         std::to_string(static_cast<int>(owner)) + " " + id;
-}
-
-void ExpectedState::Remember(bool is_submit, Owner owner,
-                             const records::RequestKey& key, const Pid& pid) {
-  if (key.id.empty()) return;
-  requests[KeyOfId(is_submit, owner, key.id)] = {
-      std::to_string(key.fingerprint.high) + " " + std::to_string(act_->lsn) +
-          " " + FormatPid(pid),
-      clock + kDayNs, act_->lsn, pid};
 }
 
 void ExpectedState::On(const records::Submitted& record) {
@@ -48,9 +28,9 @@ void ExpectedState::On(const records::Submitted& record) {
   life.spawn = record.yield;
   clock = std::max(clock, record.at_ns);
   if (!record.name.empty()) names[{life.owner, record.name}] = record.pid;
-  Remember(true, record.owner, record.request, record.pid);
+  Remember("submit", record.owner, record.request, record.pid);
   if (!record.request.id.empty()) {
-    life.request = KeyOfId(true, record.owner, record.request.id);
+    life.request = KeyOfId("submit", record.owner, record.request.id);
   }
   uint64_t position = act_->lsn;
   for (const records::Body& body : record.messages) {
@@ -94,9 +74,19 @@ void ExpectedState::On(const records::Started& record) {
 
 void ExpectedState::On(const records::Input& record) {
   clock = std::max(clock, record.at_ns);
-  Remember(record.is_submit, record.owner, record.request, record.to);
+  const bool is_call = record.kind == records::InputKind::kCall;
+  Remember(is_call            ? "call"
+           : record.is_submit ? "submit"
+                              : "message",
+           record.owner, record.request, record.to);
   uint64_t position = act_->lsn;
   switch (record.kind) {
+    case records::InputKind::kCall:
+      requests[KeyOfId("call", record.owner, record.request.id)].is_open = true;
+      return Post(position, {.to = record.to,
+                             .what = What::kCall,
+                             .topic = record.messages[0].topic,
+                             .text = record.messages[0].payload.bytes});
     case records::InputKind::kMessages:
       for (const records::Body& body : record.messages) {
         Post(position++, {.to = record.to,
@@ -107,6 +97,16 @@ void ExpectedState::On(const records::Input& record) {
       return;
     case records::InputKind::kCompletion:
       if (!Lives(record.to)) return;
+      if (record.request.fingerprint != Fingerprint{}) {
+        records::RequestKey key = record.request;
+        key.id = FormatPid(record.to) + " " + std::to_string(record.tag);
+        const Owner owner{lives[record.to].owner};
+        Remember("yield", owner, key, record.to);
+        const Yield& yield = lives[record.to].yields[record.tag];
+        requests[KeyOfId("yield", owner, key.id)].text +=
+            " attempts " + std::to_string(yield.attempts) + " of " +
+            std::to_string(yield.worker_owner);
+      }
       lives[record.to].yields.erase(record.tag);
       return Post(position, {.to = record.to,
                              .what = What::kCompletion,
@@ -197,7 +197,7 @@ void ExpectedState::Do(const Pid& self, const ActEffect& effect,
                                  .callee = effect.to,
                                  .failed = effect.to.empty()};
       if (Lives(effect.to) && lives[effect.to].owner != life.owner) {
-        return Fail(self, effect.tag);
+        return Fail(self, effect.tag, position);
       }
       return Post(position, {.to = effect.to,
                              .what = What::kCall,
@@ -212,6 +212,10 @@ void ExpectedState::Do(const Pid& self, const ActEffect& effect,
       if (owed == life.owed.end()) return;
       const auto [caller, tag] = owed->second;
       life.owed.erase(owed);
+      if (caller.empty()) {
+        return Answer(effect.tag,
+                      std::to_string(effect.status) + " " + effect.text);
+      }
       if (!Lives(caller) || lives[caller].yields.count(tag) == 0) return;
       lives[caller].yields[tag].answer = position;
       return Post(position, {.to = caller,
@@ -305,8 +309,10 @@ void ExpectedState::On(const records::Done& record) {
 
 void ExpectedState::On(const records::Dropped& record) {
   // Its request was refused.
-  const auto request =
-      requests.find(KeyOfId(record.is_submit, record.owner, record.request));
+  const auto request = requests.find(KeyOfId(record.is_call     ? "call"
+                                             : record.is_submit ? "submit"
+                                                                : "message",
+                                             record.owner, record.request));
   if (request != requests.end() &&
       request->second.lsn == record.positions.list.front().lsn) {
     requests.erase(request);
@@ -324,7 +330,7 @@ void ExpectedState::On(const records::Dropped& record) {
     const Event event = found->second;
     mail.erase(found);
     if (event.what == What::kCall) {
-      Fail(event.from, event.tag);
+      Fail(event.from, event.tag, position.lsn);
     } else if (!record.is_told) {
       letters[position.lsn] = {event, record.reason, lives[record.to].owner};
     }
@@ -347,6 +353,7 @@ void ExpectedState::On(const records::Attempt& record) {
   Yield& yield = lives[record.pid].yields[record.tag];
   yield.attempts = record.attempt;
   yield.worker = record.worker;
+  yield.worker_owner = static_cast<uint16_t>(record.worker_owner);
 }
 
 void ExpectedState::On(const records::YieldOver& record) {

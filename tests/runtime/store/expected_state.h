@@ -42,6 +42,7 @@ class ExpectedState {
     uint64_t deadline = 0;
     uint32_t attempts = 0;
     std::string worker;
+    uint16_t worker_owner = 0;
     Pid callee;
     bool failed = false;
     bool cancelled = false;
@@ -95,8 +96,11 @@ class ExpectedState {
     uint64_t expires = 0;
     uint64_t lsn = 0;
     Pid pid;
+    bool is_open = false;  // a call without an answer
   };
   std::map<std::string, KeptId> requests;
+  static std::string KeyOfId(const char* kind, Owner owner,
+                             const std::string& id);
   std::map<uint16_t, std::string> owners;
   std::map<std::string, std::string> plugins;
   uint64_t clock = 0;
@@ -126,14 +130,13 @@ class ExpectedState {
   void Do(const Pid& self, const ActEffect& effect, uint64_t position,
           const records::Step& step);
   void See(const Pid& self, const ActEvent& event);
-  static std::string KeyOfId(bool is_submit, Owner owner,
-                             const std::string& id);
-  void Remember(bool is_submit, Owner owner, const records::RequestKey& key,
+  void Remember(const char* kind, Owner owner, const records::RequestKey& key,
                 const Pid& pid);
+  void Answer(uint64_t call, const std::string& text);
   void Post(uint64_t position, Event event);
   // A message: a process of another owner is as one that does not live.
   void PostFrom(uint16_t owner, uint64_t position, Event event);
-  void Fail(const Pid& caller, uint64_t tag);
+  void Fail(const Pid& caller, uint64_t tag, uint64_t call);
   void Watch(const Pid& watcher, const Pid& watched, uint64_t tag);
   void End(const Pid& pid, const records::End& end,
            const Positions& consumed = {});

@@ -1,4 +1,4 @@
-// Mailboxes, watches, and what an end does to others.
+// Ids, mailboxes, watches, and what an end does to others.
 #include <algorithm>
 #include <utility>
 
@@ -8,9 +8,25 @@
 namespace actord::runtime {
 namespace {
 
+constexpr uint64_t kDayNs = uint64_t{24 * 3600} * 1'000'000'000;
 constexpr uint64_t kWeekNs = uint64_t{7 * 24 * 3600} * 1'000'000'000;
 
 }  // namespace
+
+std::string ExpectedState::KeyOfId(const char* kind, Owner owner,
+                                   const std::string& id) {
+  return std::string(kind) + " " + std::to_string(static_cast<int>(owner)) +
+         " " + id;
+}
+
+void ExpectedState::Remember(const char* kind, Owner owner,
+                             const records::RequestKey& key, const Pid& pid) {
+  if (key.id.empty()) return;
+  requests[KeyOfId(kind, owner, key.id)] = {
+      std::to_string(key.fingerprint.high) + " " + std::to_string(act_->lsn) +
+          " " + FormatPid(pid),
+      clock + kDayNs, act_->lsn, pid};
+}
 
 // An event has come to a mailbox, or to nobody.
 void ExpectedState::Post(uint64_t position, Event event) {
@@ -20,7 +36,7 @@ void ExpectedState::Post(uint64_t position, Event event) {
   } else if (event.what == What::kMessage) {
     letters[position] = {std::move(event), records::DropReason::kEnded, 0};
   } else if (event.what == What::kCall) {
-    Fail(event.from, event.tag);
+    Fail(event.from, event.tag, position);
   }
 }
 
@@ -32,7 +48,17 @@ void ExpectedState::PostFrom(uint16_t owner, uint64_t position, Event event) {
   letters[position] = {std::move(event), records::DropReason::kEnded, owner};
 }
 
-void ExpectedState::Fail(const Pid& caller, uint64_t tag) {
+void ExpectedState::Answer(uint64_t call, const std::string& text) {
+  for (auto& [key, kept] : requests) {
+    if (!kept.is_open || kept.lsn != call) continue;
+    kept.is_open = false;
+    kept.expires = clock + kDayNs;
+    kept.text += " answer " + text;
+  }
+}
+
+void ExpectedState::Fail(const Pid& caller, uint64_t tag, uint64_t call) {
+  if (caller.empty()) return Answer(call, "ended");
   if (!Lives(caller)) return;
   auto& yields = lives[caller].yields;
   if (const auto yield = yields.find(tag); yield != yields.end()) {
@@ -74,12 +100,12 @@ void ExpectedState::End(const Pid& pid, const records::End& end,
   std::erase_if(groups,
                 [&](const auto& member) { return std::get<2>(member) == pid; });
   for (const auto& [call, caller] : life.owed)
-    Fail(caller.first, caller.second);
+    Fail(caller.first, caller.second, call);
   for (auto one = mail.begin(); one != mail.end();) {
     const auto [position, event] = *one++;
     if (event.to != pid) continue;
     mail.erase(position);
-    if (event.what == What::kCall) Fail(event.from, event.tag);
+    if (event.what == What::kCall) Fail(event.from, event.tag, position);
     const Position at{.lsn = position};
     const auto& taken = consumed.list;
     if (event.what == What::kMessage &&

@@ -26,9 +26,9 @@ std::string YieldText(uint64_t tag, const ExpectedState::Yield& yield) {
   std::ostringstream text;
   text << tag << " call " << yield.is_call << " text " << yield.text
        << " deadline " << yield.deadline << " attempts " << yield.attempts
-       << " worker " << yield.worker << " callee " << FormatPid(yield.callee)
-       << " failed " << yield.failed << " cancelled " << yield.cancelled
-       << " answer " << yield.answer;
+       << " worker " << yield.worker << " of " << yield.worker_owner
+       << " callee " << FormatPid(yield.callee) << " failed " << yield.failed
+       << " cancelled " << yield.cancelled << " answer " << yield.answer;
   return text.str();
 }
 
@@ -102,6 +102,10 @@ std::vector<std::string> ExpectedState::Text() const {
     add("outcome ", FormatPid(pid), " ", kept.text, " until ", kept.expires);
   }
   for (const auto& [key, kept] : requests) {
+    if (kept.is_open) {
+      add("request ", key, " ", kept.text, " open");
+      continue;
+    }
     if (kept.expires < clock) continue;
     add("request ", key, " ", kept.text, " until ", kept.expires);
   }

@@ -196,11 +196,24 @@ class HistoryGenerator {
       return Add(record);
     }
     record.request = Key();
+    if (!record.request.id.empty() && OneIn(2)) return Call(record);
     record.is_submit = !record.request.id.empty() && OneIn(3);
     record.owner = Owner{static_cast<uint16_t>(Below(2))};
     for (uint64_t i = (record.is_submit ? 0 : 1) + Below(3); i > 0; --i) {
       record.messages.push_back(Message());
     }
+    Add(record);
+    inputs_[history_.acts().back().lsn] = record;
+  }
+
+  // While a call has no answer, its id is not used again.
+  void Call(records::Input record) {
+    record.owner = Owner{static_cast<uint16_t>(Below(2))};
+    const auto known = state_.requests.find(
+        ExpectedState::KeyOfId("call", record.owner, record.request.id));
+    if (known != state_.requests.end() && known->second.is_open) return;
+    record.kind = records::InputKind::kCall;
+    record.messages.push_back(Message());
     Add(record);
     inputs_[history_.acts().back().lsn] = record;
   }
@@ -215,14 +228,17 @@ class HistoryGenerator {
                                   .tag = tag,
                                   .attempt = before + 1,
                                   .worker = Word("worker"),
-                                  .lease_ns = state_.clock + 5});
+                                  .lease_ns = state_.clock + 5,
+                                  .worker_owner = Owner{7}});
     }
     if (OneIn(3)) {
       return Add(records::YieldOver{
           .pid = pid, .tag = tag, .status = 4, .payload = {Word("over"), ""}});
     }
+    const uint64_t answer = Below(2);  // of a task, or not
     Add(records::Input{.to = pid,
                        .kind = records::InputKind::kCompletion,
+                       .request = {.fingerprint = {answer, answer}},
                        .tag = tag,
                        .payload = {Word("done"), ""}});
   }
@@ -306,6 +322,7 @@ class HistoryGenerator {
       record.request = input->second.request.id;
       record.owner = input->second.owner;
       record.is_submit = input->second.is_submit;
+      record.is_call = input->second.kind == records::InputKind::kCall;
     }
     Add(record);
   }

@@ -64,8 +64,21 @@ MUTANTS = {
         "a monitor does not hear of the end", PREFIX),
     "CALL_HANGS": (
         "runtime/store/journal_applier_lives.cc",
-        "    status = FailCall(owed.caller, owed.tag);\n", "",
+        "    status = FailCall(owed.caller, owed.tag, owed.call);\n", "",
         "a call to an ended process is never answered", PREFIX),
+    "ANSWER_LOST": (
+        "runtime/store/journal_applier_ids.cc",
+        "  (*entry)->is_open = false;\n", "",
+        "the id of a call says that there is no answer", PREFIX),
+    "ANSWER_OF_NOBODY": (
+        "runtime/store/journal_applier_ids.cc",
+        "  if (record.request.fingerprint == Fingerprint{}) return absl::OkStatus();\n",
+        "",
+        "a completion that is no answer to a task is remembered", PREFIX),
+    "ANSWERS_STAY": (
+        "runtime/store/journal_applier_ids.cc",
+        "        batch_.Erase(KeyOf(KeyKind::kAnswer, LsnIn(order)));\n", "",
+        "the answer of a call outlives its id", PREFIX),
     "TIMER_OUTLIVES": (
         "runtime/store/journal_applier_lives.cc",
         "  SetLifetime(process, 0);\n  for (", "  for (",

@@ -64,6 +64,13 @@ class StoreText {
     });
     Each(KeyKind::kRequest, [&](auto key, auto value) {
       const auto entry = Value<RequestEntry>(value);
+      if (entry.is_open) {
+        if (store_.Get(KeyOf(KeyKind::kCall, entry.lsn)).value() != key) {
+          Add("LOST call ", entry.lsn);
+        }
+        return Add("request ", KeyOfRequest(key), " ", entry.fingerprint.high,
+                   " ", entry.lsn, " ", FormatPid(entry.pid), " open");
+      }
       if (!store_
                .Get(KeyOf(KeyKind::kOrder, IdKindIn(key), entry.expires_ns,
                           entry.lsn))
@@ -72,14 +79,23 @@ class StoreText {
         Add("LOST order of id ", IdIn(key));
       }
       if (entry.expires_ns < meta.store_ns) return;
-      Add("request ", key[4] == kSubmitId ? "submit " : "message ",
-          static_cast<int>(OwnerIn(key)), " ", key.substr(5), " ",
-          entry.fingerprint.high, " ", entry.lsn, " ", FormatPid(entry.pid),
-          " until ", entry.expires_ns);
+      Add("request ", KeyOfRequest(key), " ", entry.fingerprint.high, " ",
+          entry.lsn, " ", FormatPid(entry.pid), MoreOf(key, entry), " until ",
+          entry.expires_ns);
     });
+    uint64_t open = 0;
+    Each(KeyKind::kRequest, [&](auto, auto value) {
+      if (Value<RequestEntry>(value).is_open) ++open;
+    });
+    Each(KeyKind::kCall, [&](auto, auto) { --open; });
+    if (open != 0) Add("LOST call without an id");
+    uint64_t answers = 0;
+    Each(KeyKind::kAnswer, [&](auto, auto) { ++answers; });
+    if (answers != meta.call_ids) Add("LOST answers of calls: ", answers);
     uint64_t orders = 0;
     Each(KeyKind::kOrder, [&](auto, auto) { ++orders; });
-    if (orders != meta.submit_ids + meta.message_ids) {
+    if (orders !=
+        meta.submit_ids + meta.message_ids + meta.call_ids + meta.yield_ids) {
       Add("LOST count of ids: ", orders);
     }
     Each(KeyKind::kOwner, [&](auto key, auto value) {
@@ -115,6 +131,31 @@ class StoreText {
   }
 
  private:
+  static std::string KeyOfRequest(std::string_view key) {
+    static constexpr const char* kKinds[] = {"", "submit", "message", "call",
+                                             "yield"};
+    std::string id(IdIn(key));
+    if (IdKindIn(key) == kYieldId) {
+      const YieldToken token = YieldOfId(id);
+      id = FormatPid(token.pid) + " " + std::to_string(token.tag);
+    }
+    return std::string(kKinds[IdKindIn(key)]) + " " +
+           std::to_string(static_cast<int>(OwnerIn(key))) + " " + id;
+  }
+  std::string MoreOf(std::string_view key, const RequestEntry& entry) {
+    if (IdKindIn(key) == kYieldId) {
+      return " attempts " + std::to_string(entry.attempts) + " of " +
+             std::to_string(static_cast<int>(entry.worker_owner));
+    }
+    if (IdKindIn(key) != kCallId) return "";
+    const auto bytes = store_.Get(KeyOf(KeyKind::kAnswer, entry.lsn)).value();
+    if (!bytes.has_value()) return " LOST answer";
+    const auto answer = Value<CallAnswer>(*bytes);
+    if (answer.callee_ended) return " answer ended";
+    return " answer " + std::to_string(answer.status) + " " +
+           answer.payload.bytes;
+  }
+
   template <typename... Parts>
   void Add(const Parts&... parts) {
     std::ostringstream text;
@@ -177,6 +218,7 @@ class StoreText {
       one.deadline = yield.deadline_ns;
       one.attempts = yield.attempts;
       one.worker = yield.worker;
+      one.worker_owner = static_cast<uint16_t>(yield.worker_owner);
       one.callee = yield.callee;
       one.failed = yield.failed;
       one.cancelled = yield.cancelled;

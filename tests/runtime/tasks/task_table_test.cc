@@ -45,7 +45,8 @@ class TaskTableTest : public ::testing::Test {
   }
   // What a broker would be told.
   TaskTable::Completer Broker() {
-    return [this](actord_completion completion, const YieldResult& /*result*/) {
+    return [this](actord_completion completion, const YieldResult& /*result*/,
+                  bool /*is_answer*/) {
       EXPECT_EQ(completion, completion_expected_);
       ++completed_;
       return broker_says_;

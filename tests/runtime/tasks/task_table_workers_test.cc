@@ -27,14 +27,14 @@ class Listener final : public TaskListener {
 class ExternalTasks : public ::testing::Test {
  protected:
   ExternalTasks()
-      : yields_(
-            {"pay.*"}, Policies(), limits_, clock_,
-            [this](actord_completion completion, const YieldResult& result) {
-              if (broker_says_ == kAccepted) {
-                completed_.push_back({completion, result.payload.bytes});
-              }
-              return broker_says_;
-            }) {}
+      : yields_({"pay.*"}, Policies(), limits_, clock_,
+                [this](actord_completion completion, const YieldResult& result,
+                       bool /*is_answer*/) {
+                  if (broker_says_ == kAccepted) {
+                    completed_.push_back({completion, result.payload.bytes});
+                  }
+                  return broker_says_;
+                }) {}
   static std::vector<WorkPolicy> Policies() {
     WorkPolicy policy;
     policy.max_attempts = 2;
