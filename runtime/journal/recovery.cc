@@ -131,6 +131,8 @@ absl::Status BeginNew(const JournalOptions& options, MetaFiles& meta_files,
     }
   }
   recovered.report.is_new = true;
+  // Not 0 if the store was made from an export.
+  recovered.report.incarnation = recovered.meta.incarnation;
   recovered.link = recovered.meta.first_link;
   for (const std::string& name : names) {
     recovered.leftovers.push_back(absl::StrCat(folder, "/", name));

@@ -14,6 +14,7 @@
 #include "runtime/store/record_bodies.h"
 #include "runtime/store/rocks_state_store.h"
 #include "runtime/store_tools/closed_journal.h"
+#include "runtime/store_tools/no_source.h"
 #include "runtime/store_tools/overlay_state.h"
 #include "runtime/store_tools/read_only_files.h"
 #include "runtime/store_tools/state_check.h"
@@ -22,16 +23,6 @@ namespace actord::runtime {
 namespace {
 
 constexpr absl::string_view kRestore = "; restore the directory from a backup";
-
-// The applier asks for bodies at the end of a round alone, and here no round
-// ends.
-class NoSource final : public RecordSource {
- public:
-  absl::StatusOr<SourceRecord> At(uint64_t lsn) override {
-    return absl::InternalError(
-        absl::StrCat("the body at position ", lsn, " was asked for"));
-  }
-};
 
 class Examination {
  public:
@@ -85,7 +76,8 @@ absl::StatusOr<bool> Examination::OpenJournal() {
   journal.segments = journal_->segments();
   journal.spare_segments = journal_->spare_segments();
   journal.bytes = journal_->bytes();
-  if (recovery.is_new) {
+  // One that was imported begins at a later position.
+  if (recovery.is_new && journal.first == kFirstLsn) {
     Note(absl::StrCat(options_.directory,
                       ": the store is new, and holds nothing yet"));
   }
@@ -229,6 +221,10 @@ absl::StatusOr<StoreReport> Examination::Run() {
     Damage(absl::StrCat(read.message(), kRestore));
   } else if (options_.is_thorough) {
     CheckBodies(check.bodies());
+  }
+  if (options_.use && *has_journal && !report_.is_damaged()) {
+    absl::Status used = options_.use(overlay, *journal_);
+    if (!used.ok()) return used;
   }
   return report_;
 }

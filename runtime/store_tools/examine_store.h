@@ -14,6 +14,8 @@
 
 namespace actord::runtime {
 
+class ClosedJournal;
+
 struct ExamineOptions {
   std::string directory;
   // True: reads each byte that the next start would rely on, and each file of
@@ -23,6 +25,11 @@ struct ExamineOptions {
   FileSystem* files = &FileSystem::System();
   // Opens the state store; null: RocksDB in the folder `state`.
   std::function<absl::StatusOr<std::unique_ptr<StateStore>>()> open_state = {};
+  // Called once at the end, while the store is locked, if nothing is damaged:
+  // with the state that the next start would have, and the journal. Its error
+  // is that of ExamineStore. Null: nothing is called.
+  std::function<absl::Status(StateStore& state, const ClosedJournal& journal)>
+      use = {};
 };
 
 // Damage is among the findings of the report, which then lacks what could not

@@ -5,6 +5,7 @@
 
 #include "client/commands/commands.h"
 #include "client/commands/store/report_output.h"
+#include "client/commands/store/store_items.h"
 #include "client/commands/store/store_path.h"
 #include "client/output/output.h"
 #include "nlohmann/json.hpp"
@@ -43,7 +44,8 @@ ExitStatus RunStat(Invocation& invocation, const std::string& directory) {
 
 constexpr char kStoreFooter[] = R"(
 These commands read the store of a daemon that does not run, and change nothing in it.
-They lock the store meanwhile, and fail if a daemon has it.
+They lock the store meanwhile, and fail if a daemon has it. import and salvage make a new
+store.
 
 Examples:
   actorctl store verify /var/lib/actord/store
@@ -97,6 +99,9 @@ void AddStore(CLI::App& app, Action& chosen) {
          kVerifyFooter, &RunVerify);
   AddOne(*store, chosen, "stat", "Show what a store holds", kStatFooter,
          &RunStat);
+  AddExport(*store, chosen);
+  AddImport(*store, chosen);
+  AddSalvage(*store, chosen);
 }
 
 }  // namespace actord::client

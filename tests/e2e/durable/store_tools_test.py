@@ -1,10 +1,13 @@
-"""actorctl store: what it says of a store, and that it changes nothing."""
+"""actorctl store: what it says of a store, that it changes nothing, and the stores
+that it makes."""
 
+import base64
 import hashlib
 import json
 import signal
 import unittest
 
+from actord.v1 import payload_pb2, process_pb2
 from harness.case import StoreCase
 
 
@@ -55,6 +58,97 @@ class StoreTools(StoreCase):
                          ".*damage: .*0000.seg, offset 4096: .*restore")
         stat = self.actorctl("store", "stat", self.store, status=78)
         self.assertIn("offset 4096", stat.stderr)
+
+    def lines(self, directory, *words):
+        done = self.actorctl("store", "export", directory, *words)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_store_goes_on_from_an_export(self):
+        pid = self.fill()
+        call = process_pb2.CallRequest(
+            pid=pid, topic="add", payload=payload_pb2.Payload(data=b"7"),
+            message_id="call")
+        self.assertEqual(self.actor.stub.Call(call, timeout=60).result.data,
+                         b"17")
+        ended = self.counter(3)
+        self.actor.send(ended, "stop")
+        self.actor.wait(ended)
+        self.kill()
+        before = self.files()
+        exported = self.actorctl("store", "export", self.store).stdout
+        self.assertEqual(self.files(), before)
+        new = self.directory / "new"
+        file = self.directory / "store.jsonl"
+        file.write_text(exported)
+        self.actorctl("store", "import", new, file)
+        again = self.actorctl("store", "import", new, file, status=1)
+        self.assertIn("is not empty", again.stderr)
+        old_lines, new_lines = self.lines(self.store), self.lines(new)
+        self.assertEqual(old_lines[0]["kind"], "store")
+        self.assertEqual(old_lines[0]["version"], 1)
+        self.assertEqual(int(new_lines[0].pop("incarnation")),
+                         int(old_lines[0].pop("incarnation")) + 65536)
+        self.assertEqual(new_lines, old_lines)
+        self.assertEqual({line["kind"] for line in old_lines},
+                         {"store", "process", "result", "id"})
+        [process] = self.lines(new, "--type", "counter")[1:]
+        self.assertEqual((process["pid"], process["names"]), (pid, ["visits"]))
+        self.actorctl("store", "export", new, "--pid", ended, status=3)
+        self.store = new
+        self.start()
+        answer = self.actor.stub.Call(call, timeout=60)
+        self.assertEqual((answer.result.data, answer.duplicate), (b"17", True))
+        self.assertEqual(self.value("@visits"), 17)
+        self.assertEqual(self.actor.wait(ended).result.data, b"3")
+        self.assertNotIn(self.counter(1), (pid, ended))
+
+    def test_import_names_line_and_field(self):
+        self.fill()
+        self.kill()
+        lines = self.actorctl("store", "export", self.store).stdout.splitlines()
+        new = self.directory / "new"
+        for change, why in ((lambda line: line.pop("pid"), "line 2: "),
+                            (lambda line: line.update(pid="x"),
+                             "line 2: pid: it is no PID"),
+                            (lambda line: line.update(colour="red"),
+                             "line 2: colour: there is no such field")):
+            line = json.loads(lines[1])
+            change(line)
+            refused = self.actorctl(
+                "store", "import", new, "-", status=None,
+                stdin="\n".join([lines[0], json.dumps(line)]))
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn(why, refused.stderr)
+            self.assertFalse(new.exists())
+
+    def test_salvage_of_flipped_bytes(self):
+        pid = self.fill()
+        self.kill()
+        [segment, *_] = sorted((self.store / "journal").glob("*.seg"))
+        intact = segment.read_bytes()
+        values = []
+        for block in range(2, 7):
+            data = bytearray(intact)
+            data[4096 * block + 20] ^= 1
+            segment.write_bytes(data)
+            before = self.files()
+            new = self.directory / f"salvaged-{block}"
+            done = self.actorctl("store", "salvage", self.store, new)
+            self.assertEqual(self.files(), before)
+            self.actorctl("store", "verify", new)
+            images = [base64.b64decode(line["image"]["data"])
+                      for line in self.lines(new, "--type", "counter")[1:]
+                      if "image" in line]
+            values.append(len(images) and images[0])
+            self.assertRegex(done.stdout, "lost: the records from position")
+        self.assertGreater(len(set(values)), 1)
+        segment.write_bytes(intact)
+        new = self.directory / "salvaged"
+        done = self.actorctl("store", "salvage", self.store, new)
+        self.assertNotIn("lost:", done.stdout)
+        self.store = new
+        self.start()
+        self.assertEqual(self.value(pid), 10)
 
     def test_what_is_no_store(self):
         self.store.mkdir()
