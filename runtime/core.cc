@@ -141,7 +141,8 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       "core.h: the options are resolved");
   if (durable != nullptr) {
     durable->releases().OnCaughtUp([this] { parked->EnqueueAll(); });
-    processes.SetWake([this](const Pid& pid) { return Wake(pid); });
+    processes.SetWake(
+        [this](const Pid& pid, Owner by) { return Wake(pid, by); });
   }
   for (size_t i = 0; i < scheduler.size(); ++i) {
     scheduler.queue(i).timers.SetIsWanted([this](uint64_t timer) {

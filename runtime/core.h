@@ -188,10 +188,10 @@ class Runtime::Core {
   // needs it.
   [[nodiscard]] bool MayBeDormant(const StoredProcess& stored,
                                   const ProcessType& type) const;
-  // Brings a dormant process back. True: it is not dormant any more, whoever
-  // has done it. False: the store cannot be read, and the program ends. Any
-  // thread; waits for the disk.
-  bool Wake(const Pid& pid);
+  // Brings a dormant process back, if `by` sees it. True: it is not dormant any
+  // more, whoever has done it. False: `by` does not see it; or the store cannot
+  // be read, and the program ends. Any thread; waits for the disk.
+  bool Wake(const Pid& pid, Owner by);
   // Precondition: the caller holds ResidencyOf the PID, and the process is
   // dormant.
   absl::Status BringBack(StoredProcess&& stored);

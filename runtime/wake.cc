@@ -22,7 +22,7 @@ bool Runtime::Core::MayBeDormant(const StoredProcess& stored,
   return marks == nullptr || marks->Find(stored.pid, type.code) == nullptr;
 }
 
-bool Runtime::Core::Wake(const Pid& pid) {
+bool Runtime::Core::Wake(const Pid& pid, Owner by) {
   Homes& homes = durable->homes();
   Mutex& residency = homes.ResidencyOf(pid);
   for (;;) {
@@ -34,6 +34,7 @@ bool Runtime::Core::Wake(const Pid& pid) {
     }
     // Without the lock: the disk may be slow.
     absl::StatusOr<StoredProcess> stored = options.store->ReadProcess(pid);
+    if (stored.ok() && !Sees(by, stored->entry.runtime.owner)) return false;
     const MutexLock lock(residency);
     if (!processes.IsDormant(pid)) return true;
     // It may have come back, taken a step and fallen asleep meanwhile.

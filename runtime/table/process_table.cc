@@ -25,11 +25,13 @@ FoundProcess ProcessTable::Look(const Pid& pid,
   }
 }
 
-FoundProcess ProcessTable::FindDurable(const Pid& pid) const {
+FoundProcess ProcessTable::FindDurable(const Pid& pid, Owner by) const {
   for (;;) {
     std::optional<ProcessSlot> place;
     const FoundProcess found = Look(pid, place);
-    if (found || !place || wake_ == nullptr || !wake_(pid)) return found;
+    if (found || !place || wake_ == nullptr || !wake_(pid, by)) {
+      return SeenBy(by, found);
+    }
   }
 }
 
@@ -164,7 +166,6 @@ void ProcessTable::ReleaseDurable(Cache& cache, Process& process) {
 bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
   if (IsHomePid(pid)) {
     if (homes_ == nullptr || !homes_->MayHaveLived(pid)) return false;
-    if (IsDormant(pid)) return false;  // it could not be brought back
     if (by != Owner::kAny && by != Owner::kNobody) return true;
     // An ending process leaves its home a moment after nobody can find it.
     return !Lives(pid);
@@ -180,7 +181,7 @@ bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
 }
 
 absl::Status ProcessTable::WhyNotFound(const Pid& pid, Owner by) const {
-  if (IsDormant(pid)) {
+  if ((by == Owner::kAny || by == Owner::kNobody) && IsDormant(pid)) {
     return Error(absl::StatusCode::kUnavailable, reason::kStopped,
                  absl::StrCat("process ", FormatPid(pid),
                               " cannot be read from the store, because the "

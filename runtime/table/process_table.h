@@ -64,8 +64,9 @@ class ProcessTable {
     if (counts_owners) processes_of_.Count();
   }
 
-  // Brings a dormant process back. False: it cannot be brought back.
-  using Wake = std::function<bool(const Pid&)>;
+  // Brings a dormant process back, if `by` sees it. False: `by` does not, or it
+  // cannot be brought back.
+  using Wake = std::function<bool(const Pid&, Owner by)>;
   // From now on durable processes can be here. `homes` is borrowed, and
   // outlives the table. To be called before any other thread uses the table.
   void SetHomes(Homes& homes) { homes_ = &homes; }
@@ -80,14 +81,14 @@ class ProcessTable {
     if (IsOfSlot(pid)) [[likely]] {
       return FindVolatile(pid);
     }
-    return FindDurable(pid);
+    return FindDurable(pid, Owner::kAny);
   }
 
   // The same for one who may not know of all processes. (Relaxed: if the slot
   // has another process by now, its owner decides nothing, because an event for
   // `pid` is dropped.)
   [[gnu::always_inline]] FoundProcess Find(const Pid& pid, Owner by) const {
-    return SeenBy(by, Find(pid));
+    return IsOfSlot(pid) ? SeenBy(by, FindVolatile(pid)) : FindDurable(pid, by);
   }
   // Find, for a volatile process alone.
   [[gnu::always_inline]] FoundProcess FindVolatile(const Pid& pid,
@@ -282,7 +283,7 @@ class ProcessTable {
                : FoundProcess{};
   }
   // Of a PID that is not of a slot in use. Brings a dormant process back.
-  [[gnu::noinline]] FoundProcess FindDurable(const Pid& pid) const;
+  [[gnu::noinline]] FoundProcess FindDurable(const Pid& pid, Owner by) const;
   // The process of the PID if it is in a slot. `place`: where the homes have
   // it; nullopt: it has ended.
   FoundProcess Look(const Pid& pid, std::optional<ProcessSlot>& place) const;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/passivator.h"
+#include "runtime/process/errors.h"
 #include "tests/runtime/durable/durable_fixture.h"
 
 namespace actord::runtime {
@@ -163,6 +164,33 @@ TEST_F(Dormant, EndOfWhatItWatchesWakesIt) {
   world_.Settle();
   EXPECT_FALSE(IsDormant(watcher));
   EXPECT_NE(world_.NotesOf(watcher), before);
+}
+
+TEST_F(Dormant, StrangerNeitherWakesItNorLearnsOfIt) {
+  constexpr Owner kAlice{1};
+  constexpr Owner kBob{2};
+  SubmitRequest request{"account", "", {"5", ""}, {}};
+  request.durable = true;
+  request.owner = kAlice;
+  Pid pid;
+  world_.runtime().admission.Submit(
+      request, Pid{}, /*keep_result=*/true,
+      [&pid](absl::StatusOr<Pid> made) { pid = made.value_or(Pid{}); });
+  world_.Settle();
+  Wait(1200);
+  ASSERT_TRUE(IsDormant(pid));
+  const auto send = [&](Owner by) {
+    return world_.runtime()
+        .SendFromOutside(by, pid, {"add", {"1", ""}}, nullptr)
+        .status;
+  };
+  EXPECT_EQ(ReasonOf(send(kBob)), reason::kProcessEnded);
+  EXPECT_EQ(ReasonOf(world_.runtime().Describe(pid, kBob).status()),
+            reason::kProcessEnded);
+  EXPECT_TRUE(IsDormant(pid));
+  EXPECT_TRUE(world_.runtime().Describe(pid, kAlice).ok());
+  EXPECT_TRUE(send(kAlice).ok());
+  EXPECT_FALSE(IsDormant(pid));
 }
 
 TEST_F(Dormant, ListsShowItAndWakeNobody) {
