@@ -110,7 +110,8 @@ void Shutdown::LogStuck() const {
       });
 }
 
-uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
+uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout,
+                                   bool& is_empty) {
   core_.state.store(RunState::kDraining, std::memory_order_seq_cst);
   // Nobody was told of what does not fit into the ring any more.
   if (core_.durable != nullptr) core_.options.store->journal().RefuseWaits();
@@ -132,14 +133,16 @@ uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout) {
                       std::max<int64_t>(0, absl::ToInt64Nanoseconds(timeout)));
   if (mode == ShutdownMode::kDrain) {
     std::vector<Pid> left = TellAll(ACTORD_EVENT_CANCEL, kShuttingDown);
-    if (WaitForEmpty(deadline, /*may_be_cut=*/true, std::move(left))) {
+    is_empty = WaitForEmpty(deadline, /*may_be_cut=*/true, std::move(left));
+    if (is_empty) {
       return core_.clock.MonotonicNs() + stuck_after_ns_;
     }
   }
   core_.orders.terminate.store(true, std::memory_order_seq_cst);
   TellAll(kEventTerminate, kShuttingDown);
   const uint64_t given_up_ns = core_.clock.MonotonicNs() + stuck_after_ns_;
-  if (!WaitForEmpty(given_up_ns, /*may_be_cut=*/false, {})) LogStuck();
+  is_empty = WaitForEmpty(given_up_ns, /*may_be_cut=*/false, {});
+  if (!is_empty) LogStuck();
   return given_up_ns;
 }
 
@@ -162,17 +165,20 @@ ShutdownReport Shutdown::Run(ShutdownMode mode, absl::Duration timeout) {
     begun_ = true;
     ended_before = core_.Stats().processes_ended;
   }
-  const uint64_t given_up_ns = EndAllProcesses(mode, timeout);
+  bool is_empty = false;
+  const uint64_t given_up_ns = EndAllProcesses(mode, timeout, is_empty);
   ShutdownReport report;
   report.forced = core_.Sum(&Counters::processes_forced);
   report.ended = core_.Stats().processes_ended - ended_before - report.forced;
-  const uint64_t left = core_.LiveVolatile();
+  // Not counted again: a durable process that ends just now counts for a moment
+  // as a volatile one.
+  const uint64_t left = is_empty ? 0 : core_.LiveVolatile();
   report.forced += left;
   // Steps and pooled handlers have the same time to return.
   const uint64_t now_ns = core_.clock.MonotonicNs();
   report.stuck =
       left + core_.pool.Stop(given_up_ns - std::min(given_up_ns, now_ns));
-  if (core_.LiveVolatile() == 0) {
+  if (left == 0) {
     core_.threads.Stop();
     // Callers that wait for the disk get their answers while the daemon can
     // still send them.

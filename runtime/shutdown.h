@@ -59,8 +59,10 @@ class Shutdown {
   void OnEnd() { wake_.notify_all(); }
 
  private:
-  // Does steps 1 to 7. Returns the time at which step 8 gives up.
-  uint64_t EndAllProcesses(ShutdownMode mode, absl::Duration timeout);
+  // Does steps 1 to 7. Returns the time at which step 8 gives up. Sets
+  // `is_empty` if no volatile process lives any more.
+  uint64_t EndAllProcesses(ShutdownMode mode, absl::Duration timeout,
+                           bool& is_empty);
   // Sends every live process a cancel or a terminate. Sends no cancel to the
   // processes that step 4 leaves to their parents, and returns them.
   std::vector<Pid> TellAll(uint16_t type, std::string_view reason);
