@@ -91,9 +91,14 @@ absl::Status DurableProcesses::TooLarge(std::string_view field) const {
 
 template <typename OneRecord>
 absl::StatusOr<uint64_t> DurableProcesses::Append(const OneRecord& record) {
+#ifdef ACTORD_FAIL_POINTS
+  // Simulated threads run on one thread and switch in AppendAll.
+  std::string payload;
+#else
   // Reused, so that most records need no memory of their own.
   static thread_local std::string payload;
   payload.clear();
+#endif
   EncodeFields(record, payload);
   const Record encoded{static_cast<uint16_t>(OneRecord::kKind),
                        records::FlagsOf(OneRecord::kKind), payload};

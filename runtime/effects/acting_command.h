@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/durable/durable_processes.h"
@@ -41,6 +42,14 @@ class ActingCommand {
   // The command whose handler runs on this thread; null: none, or it is of a
   // volatile process.
   [[nodiscard]] static ActingCommand* Here() { return here_; }
+#ifdef ACTORD_FAIL_POINTS
+  // Sets the command of this thread and returns the former one. Simulated
+  // threads (fail_point.h) run on one thread, and each has a command of its
+  // own.
+  static ActingCommand* Exchange(ActingCommand* command) {
+    return std::exchange(here_, command);
+  }
+#endif
 
   [[nodiscard]] const YieldToken& yield() const { return yield_; }
   [[nodiscard]] uint64_t record() const { return record_; }

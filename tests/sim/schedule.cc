@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "runtime/effects/acting_command.h"
+
 namespace actord::sim {
 namespace {
 
@@ -102,7 +104,10 @@ void Schedule::MoveTimeOn() {
 
 void Schedule::SwitchAway() {
   const size_t self = current_;
+  runtime::ActingCommand* const acting =
+      runtime::ActingCommand::Exchange(nullptr);
   threads_[self]->fiber->Leave();
+  static_cast<void>(runtime::ActingCommand::Exchange(acting));
   current_ = self;
 }
 
