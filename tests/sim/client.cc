@@ -82,6 +82,7 @@ void Client::Submit(Actor* actor, runtime::Owner owner) {
   if (world_.limits.are_tied && Draw(3) == 0) {
     request.name = "name " + std::to_string(Draw(3));
     request.name[4] = '/';
+    if (world_.limits.has_store) request.name.clear();
   }
   const auto gone = world_.Gone();
   const size_t self = world_.schedule.current();

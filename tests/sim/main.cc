@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "tests/sim/simulation.h"
+#include "tests/sim/store/store_simulation.h"
 #include "tests/support/sanitizers.h"
 
 namespace {
@@ -25,14 +26,15 @@ struct Options {
   uint64_t count = 1;
   bool trace = false;
   bool verbose = false;
+  bool store = false;
 };
 
 uint64_t current_seed = 0;
 
 void Usage() {
   std::fputs(
-      "usage: actord_sim --seed N [--trace]\n"
-      "       actord_sim --seeds N [--first M] [--verbose]\n",
+      "usage: actord_sim [--store] --seed N [--trace]\n"
+      "       actord_sim [--store] --seeds N [--first M] [--verbose]\n",
       stderr);
   std::exit(2);
 }
@@ -52,6 +54,8 @@ Options Parse(int argc, char** argv) {
       options.trace = true;
     } else if (option == "--verbose") {
       options.verbose = true;
+    } else if (option == "--store") {
+      options.store = true;
     } else if (option == "--seed") {
       options.first = Number(argv[++i]);
       options.count = 1;
@@ -64,6 +68,11 @@ Options Parse(int argc, char** argv) {
     }
   }
   return options;
+}
+
+void Begin(uint64_t seed) {
+  current_seed = seed;
+  alarm(kMostSecondsASeed);
 }
 
 [[noreturn]] void Report(const std::string& what) {
@@ -107,24 +116,13 @@ void CatchSignals() {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const Options options = Parse(argc, argv);
-  CatchSignals();
-#if ACTORD_ADDRESS_SANITIZER
-  __sanitizer_set_death_callback(OnSanitizerDeath);
-#endif
-  // Keep freed memory, because each seed allocates the same large tables.
-  mallopt(M_MMAP_THRESHOLD, 256 << 20);
-  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+void RunVolatile(const Options& options) {
   actord::sim::Simulation simulation(options.trace, Report);
   uint64_t steps = 0;
   uint64_t longest_of_stranger = 0;
   actord::sim::Summary slowest;
   for (uint64_t i = 0; i < options.count; ++i) {
-    current_seed = options.first + i;
-    alarm(kMostSecondsASeed);
+    Begin(options.first + i);
     const actord::sim::Summary summary = simulation.Run(current_seed);
     steps += summary.steps;
     longest_of_stranger =
@@ -147,5 +145,41 @@ int main(int argc, char** argv) {
               " rounds, beside another owner %" PRIu64 " of %" PRIu64 "\n",
               options.count, steps, slowest.longest_wait, slowest.bound,
               longest_of_stranger, actord::sim::World::kBoundOfStranger);
+}
+
+void RunWithStore(const Options& options) {
+  actord::sim::StoreSimulation simulation(options.trace, Report);
+  actord::sim::StoreSummary all;
+  for (uint64_t i = 0; i < options.count; ++i) {
+    Begin(options.first + i);
+    const actord::sim::StoreSummary summary = simulation.Run(current_seed);
+    all.Add(summary);
+    if (options.verbose || options.count == 1) {
+      std::printf("seed %" PRIu64 ": good, fingerprint %016" PRIx64 ", %" PRIu64
+                  " steps, %" PRIu64 " choices, %" PRIu64 " lives\n",
+                  current_seed, summary.fingerprint, summary.steps,
+                  summary.choices, summary.lives);
+    }
+  }
+  std::printf("%" PRIu64 " seeds with a store are good: %" PRIu64
+              " steps, %" PRIu64 " entries, %" PRIu64 " lives, %" PRIu64
+              " crashes, %" PRIu64 " crashes in recovery, %" PRIu64
+              " failures of the disk, %" PRIu64 " damaged stores refused\n",
+              options.count, all.steps, all.entries, all.lives, all.crashes,
+              all.crashes_in_recovery, all.disk_failures, all.refused);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = Parse(argc, argv);
+  CatchSignals();
+#if ACTORD_ADDRESS_SANITIZER
+  __sanitizer_set_death_callback(OnSanitizerDeath);
+#endif
+  // Keep freed memory, because each seed allocates the same large tables.
+  mallopt(M_MMAP_THRESHOLD, 256 << 20);
+  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  options.store ? RunWithStore(options) : RunVolatile(options);
   return 0;
 }

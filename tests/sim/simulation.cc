@@ -37,7 +37,8 @@ Schedule::Style DrawStyle(Random& random) {
 }
 
 RuntimeOptions DrawOptions(Random& random, const Schedule::Style& style,
-                           World::Limits& limits) {
+                           bool has_store, World::Limits& limits) {
+  limits.has_store = has_store;
   RuntimeOptions options;
   options.workers = 1 + static_cast<int>(random.Next() % 8);
   if (random.Next() % 2 == 0) options.workers = 1 + (options.workers & 1);
@@ -83,11 +84,13 @@ RuntimeOptions DrawOptions(Random& random, const Schedule::Style& style,
 
 class OneRun {
  public:
-  OneRun(Schedule& schedule, uint64_t seed)
+  // `open_store`: opens the store; null: there is none.
+  OneRun(Schedule& schedule, uint64_t seed, Simulation::OpenStore open_store)
       : schedule_(schedule),
+        open_store_(std::move(open_store)),
         random_(seed),
         style_(DrawStyle(random_)),
-        options_(DrawOptions(random_, style_, limits_)),
+        options_(DrawOptions(random_, style_, open_store_ != nullptr, limits_)),
         world_(schedule, limits_, random_.Next()) {
     options_.clock = &schedule_;
     // Few enough that some are forgotten. In one of eight runs none is kept.
@@ -119,6 +122,7 @@ class OneRun {
   void LiveAndShutDown();
 
   Schedule& schedule_;
+  const Simulation::OpenStore open_store_;
   Random random_;
   const Schedule::Style style_;
   World::Limits limits_;
@@ -248,6 +252,9 @@ void OneRun::LiveAndShutDown() {
 void OneRun::Main() {
   FillCatalog();
   const int64_t buffers = runtime::buffers_in_use;
+  std::unique_ptr<runtime::DurableStore> store;
+  if (open_store_) store = open_store_();
+  options_.store = store.get();
   auto core = std::make_unique<Runtime::Core>(options_, catalog_);
   world_.core = core.get();
   runtime_ = std::make_unique<Runtime>(std::move(core));
@@ -270,7 +277,12 @@ Simulation::Simulation(bool trace,
 }
 
 Summary Simulation::Run(uint64_t seed) {
-  OneRun run(schedule_, seed);
+  OneRun run(schedule_, seed, nullptr);
+  return run.Run(seed);
+}
+
+Summary Simulation::RunOverStore(uint64_t seed, OpenStore open) {
+  OneRun run(schedule_, seed, std::move(open));
   return run.Run(seed);
 }
 

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "runtime/durable/durable_store.h"
 #include "tests/sim/schedule.h"
 #include "tests/sim/world.h"
 
@@ -32,6 +34,11 @@ class Simulation {
   // `broken` is called with a description of the error, and must not return.
   Simulation(bool trace, std::function<void(const std::string&)> broken);
   Summary Run(uint64_t seed);
+  // The same world over a store, in which nothing is durable: all promises hold
+  // as without it. `open` is called on the first thread of the schedule.
+  using OpenStore = std::function<std::unique_ptr<runtime::DurableStore>()>;
+  Summary RunOverStore(uint64_t seed, OpenStore open);
+  Schedule& schedule() { return schedule_; }
 
  private:
   Schedule schedule_;

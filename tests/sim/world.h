@@ -178,6 +178,9 @@ class World {
     bool are_tied = false;         // they call, watch and name each other
     bool is_crowded = false;    // players, spinners, and a flood of short ones
     bool has_stranger = false;  // a crowd and another owner (15)
+    // A refusal that names the holder of a name comes later, when the disk has
+    // all that it may rest on. So nobody submits under a name.
+    bool has_store = false;
     // There is only one worker, and it has hardly more turns than there are
     // rounds. So the world can check that a process that continues runs after
     // the others.

@@ -60,6 +60,8 @@ class SimulatedDisk final : public FileSystem {
   // if the program had ended there. A call that changes something has all, none
   // or a part of its effect.
   void CrashAt(uint64_t call);
+  // All calls from now on fail, as if the program had ended between two calls.
+  void CrashNow();
   [[nodiscard]] bool has_crashed() const;
   // FailAt or FailNext has let a call fail since the last Restart.
   [[nodiscard]] bool has_failed() const;

@@ -11,6 +11,11 @@ void SimulatedDisk::CrashAt(uint64_t call) {
   crash_at_ = call;
 }
 
+void SimulatedDisk::CrashNow() {
+  const MutexLock lock(mutex_);
+  has_crashed_ = true;
+}
+
 bool SimulatedDisk::has_crashed() const {
   const MutexLock lock(mutex_);
   return has_crashed_;

@@ -1,0 +1,104 @@
+#include "tests/sim/store/cut.h"
+
+#include "runtime/records/state_image.h"
+
+namespace actord::sim {
+
+using runtime::MailKind;
+using runtime::Pid;
+using runtime::StoredProcess;
+
+namespace {
+
+absl::Status Strange(const Pid& pid, const char* what) {
+  return absl::InternalError("the store has " + FormatPid(pid) + " with " +
+                             what);
+}
+
+absl::Status AddLiving(const StoredProcess& stored, Cut& cut) {
+  Cut::Process& process = cut.processes[stored.pid];
+  const bool is_image =
+      stored.entry.durability == runtime::records::Durability::kImage;
+  if (!stored.entry.started) {
+    // Init has not run, or runs again.
+    Entry begun{.kind = Entry::kBegun};
+    static_cast<void>(ReadValue(stored.entry.input.bytes, begun.number));
+    process.diary.emplace().Add(begun);
+  } else if (is_image && stored.image) {
+    runtime::StateImage image;
+    if (!runtime::DecodeFields(*stored.image, image).ok() ||
+        !Diary::Decode(image.state.bytes, process.diary.emplace())) {
+      return Strange(stored.pid, "an image that is none");
+    }
+  }
+  for (const StoredProcess::Event& event : stored.mailbox) {
+    switch (event.mail.kind) {
+      case MailKind::kMessage: {
+        Errand errand;
+        if (!ReadValue(event.mail.body->payload.bytes, errand)) {
+          return Strange(stored.pid, "a message that is none");
+        }
+        process.mail.push_back({.kind = Entry::kCame,
+                                .code = static_cast<uint32_t>(errand.client),
+                                .peer = event.mail.from,
+                                .number = errand.number,
+                                .value = static_cast<uint64_t>(errand.amount)});
+        break;
+      }
+      case MailKind::kCompletion:
+        process.completions.insert(event.mail.tag);
+        break;
+      default:
+        break;
+    }
+  }
+  for (const runtime::records::YieldImage& yield :
+       stored.entry.runtime.yields) {
+    // The answer to a call waits in the mailbox.
+    if (yield.answer == 0) process.yields.insert(yield.tag);
+  }
+  for (const StoredProcess::Exit& exit : stored.exits) {
+    process.exits.insert(exit.tag);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const Diary* Cut::DiaryOf(const Pid& pid) const {
+  const auto found = processes.find(pid);
+  return found == processes.end() || !found->second.diary
+             ? nullptr
+             : &*found->second.diary;
+}
+
+std::vector<Entry> Cut::Came(const Process& process) {
+  std::vector<Entry> came;
+  for (const Entry& entry : process.diary->entries) {
+    if (entry.kind == Entry::kCame) came.push_back(entry);
+  }
+  came.insert(came.end(), process.mail.begin(), process.mail.end());
+  return came;
+}
+
+absl::StatusOr<Cut> Cut::Of(runtime::DurableStore& store) {
+  Cut cut;
+  cut.is_of_store = true;
+  absl::Status status = store.ForEachProcess(
+      [&](StoredProcess&& stored) { return AddLiving(stored, cut); });
+  absl::Status strange;
+  status.Update(store.ForEachOutcome(
+      [&](const Pid& pid, runtime::OutcomeEntry&& outcome) {
+        Process& process = cut.processes[pid];
+        process.has_ended = true;
+        if (outcome.end.reason != runtime::records::EndReason::kResult) return;
+        if (!Diary::Decode(outcome.end.result.bytes, process.diary.emplace())) {
+          strange = Strange(pid, "a result that is no diary");
+        }
+      }));
+  status.Update(strange);
+  if (!status.ok()) return status;
+  return cut;
+}
+
+}  // namespace actord::sim

@@ -1,0 +1,104 @@
+// What a durable process of the simulator keeps: a diary of all that it has
+// seen and done. It is the state of the process, the answer to the call `get`,
+// and the result. So whoever reads it knows which inputs the state stands for.
+//
+// Thread-safety: plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/process/pid.h"
+
+namespace actord::sim {
+
+struct Entry {
+  enum Kind : uint32_t {
+    kBegun = 1,  // number: of the submission; 0: a child
+    kCame,       // a message: from whom, its number; value: amount
+    kSent,       // a message: to whom, its number; value: amount
+    kTold,       // a message to the witness: its number
+    kYielded,    // number: the tag; code: a Command; value: the deadline of a
+                 // sleep, in nanoseconds of the store's clock
+    kCompleted,  // number: the tag; code: the status; value: the result
+    kSpawned,    // a child
+    kMonitored,  // whom; number: the tag
+    kExit,       // whose; number: the tag; code: the reason
+    kAsked,      // a call: from whom, its number
+  };
+  uint32_t kind = 0;
+  uint32_t code = 0;
+  runtime::Pid peer = {};  // empty: a client
+  uint64_t number = 0;
+  uint64_t value = 0;
+
+  friend bool operator==(const Entry&, const Entry&) = default;
+};
+
+enum class Command : uint32_t {
+  kSleep,      // timer.sleep
+  kTaskOnce,   // task.once: an external task with one attempt
+  kTaskAgain,  // task.again: an external task with some attempts
+  kEffect,     // effect.*: a handler of a plugin, which counts its calls
+  kRegister,   // name.register
+  kAsk,        // a call to another process
+};
+
+constexpr uint32_t CodeOf(Command command) {
+  return static_cast<uint32_t>(command);
+}
+
+struct Diary {
+  // A call that is not answered yet: its id, and the number to answer with.
+  struct Owed {
+    uint64_t call = 0;
+    uint64_t number = 0;
+
+    friend bool operator==(const Owed&, const Owed&) = default;
+  };
+  static constexpr size_t kMostPeers = 6;
+
+  int64_t balance = 0;
+  runtime::Pid witness;  // empty: none is known
+  std::vector<runtime::Pid> peers;
+  std::vector<Owed> owed;
+  std::vector<Entry> entries;
+
+  void Add(const Entry& entry) { entries.push_back(entry); }
+  void Meet(const runtime::Pid& peer);
+  // The number of entries of this kind about this process.
+  [[nodiscard]] uint64_t Count(Entry::Kind kind,
+                               const runtime::Pid& peer) const;
+  [[nodiscard]] const Entry* Find(Entry::Kind kind, uint64_t number) const;
+  // Yields without a completion.
+  [[nodiscard]] size_t Outstanding() const;
+
+  [[nodiscard]] std::string Encode() const;
+  friend bool operator==(const Diary&, const Diary&) = default;
+  // False: these bytes are no diary.
+  static bool Decode(std::string_view bytes, Diary& diary);
+};
+
+// The content of a message to a durable process.
+struct Errand {
+  // Of a client, by which the client names it for ever; 0: of a process.
+  uint64_t client = 0;
+  uint64_t number = 0;  // in the order of this sender, for this receiver
+  int64_t amount = 0;
+  uint32_t budget = 0;  // for what the receiver does because of it
+  uint32_t unused = 0;
+  runtime::Pid witness;
+  runtime::Pid peer;  // somebody that the receiver may turn to
+};
+
+template <typename T>
+std::string BytesOfValue(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof(value)};
+}
+// False: the bytes are not those of a T.
+template <typename T>
+bool ReadValue(std::string_view bytes, T& value);
+
+}  // namespace actord::sim

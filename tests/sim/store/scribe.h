@@ -1,0 +1,74 @@
+// The process types of the simulator's worlds with a store: scribes, which are
+// durable and keep a diary (diary.h), and the witness, which is volatile and
+// tells the world outside what scribes have told it.
+//
+// A scribe draws what it does from the random bits of its step, and depends on
+// nothing but its state, its events and its context. So a replay does the same.
+//
+// Thread-safety: as for every process.
+#pragma once
+
+#include <actord/plugin.h>
+
+#include <string>
+#include <string_view>
+
+#include "tests/sim/store/diary.h"
+
+namespace actord::sim {
+
+class Outside;
+
+// `kReplayed`: its durability; otherwise it is an image.
+template <bool kReplayed>
+class BasicScribe : public Process {
+ public:
+  static constexpr const char* kName = kReplayed ? "scribe.replay" : "scribe";
+  static constexpr Method kMethods[] = {{"run", nullptr}};
+  static constexpr bool kTrapsExits = true;
+  static constexpr Durability kDurability =
+      kReplayed ? Durability::kReplay : Durability::kImage;
+
+  // The input is the number of the submission; empty: the child of a scribe.
+  Status Init(std::string_view method, const Payload& input);
+  void Step(Events events, StepOutput& out);
+  SnapshotResult Snapshot() const { return diary_.Encode(); }
+  Status Restore(std::string_view method, const RestoreFrom& from,
+                 RestoreContext& context);
+
+ private:
+  void See(const Event& event, StepOutput& out);
+  void SeeMessage(const Event& event, StepOutput& out);
+  void SeeCall(const Event& event, StepOutput& out);
+  void SeeCompletion(const Event& event, StepOutput& out);
+  void Act(uint32_t budget, StepOutput& out);
+  void SendOne(uint32_t budget, StepOutput& out);
+  void Tell(StepOutput& out);
+  void YieldOne(Command command, StepOutput& out);
+  void Sleep(StepOutput& out);
+  void SpawnOne(StepOutput& out);
+  void MonitorOne(StepOutput& out);
+  void AskOne(StepOutput& out);
+  void ReplyOne(StepOutput& out);
+  uint64_t Draw(uint64_t below, StepOutput& out) {
+    return (out.random() >> 16) % below;
+  }
+
+  Diary diary_;
+};
+
+using Scribe = BasicScribe<false>;
+using ReplayedScribe = BasicScribe<true>;
+
+class Witness : public Process {
+ public:
+  static constexpr const char* kName = "witness";
+  static constexpr Method kMethods[] = {{"run", nullptr}};
+
+  void Step(Events events, StepOutput& out);
+
+  // Of this simulation.
+  static inline Outside* outside = nullptr;
+};
+
+}  // namespace actord::sim

@@ -1,0 +1,194 @@
+#include "tests/sim/store/store_life.h"
+
+#include <span>
+#include <utility>
+
+#include "handlers/builtin_handlers.h"
+#include "tests/sim/store/scribe.h"
+
+namespace actord::sim {
+
+using actord::testing::Call;
+using actord::testing::ScriptHandler;
+using runtime::OpenedStore;
+using runtime::StateStore;
+
+namespace {
+
+// The state store outlives the program, as a directory does. A program that has
+// ended writes nothing to it.
+class Forwarding final : public StateStore {
+ public:
+  Forwarding(StateStore& to, const Outside& outside)
+      : to_(to), outside_(outside) {}
+  absl::StatusOr<std::optional<std::string>> Get(
+      std::string_view key) override {
+    return to_.Get(key);
+  }
+  absl::Status Write(std::span<const runtime::StateWrite> writes) override {
+    return outside_.IsDead() ? Ended() : to_.Write(writes);
+  }
+  absl::Status Flush() override {
+    return outside_.IsDead() ? Ended() : to_.Flush();
+  }
+  absl::Status Scan(std::string_view first, std::string_view last,
+                    Use use) override {
+    return to_.Scan(first, last, use);
+  }
+
+ private:
+  static absl::Status Ended() {
+    return absl::AbortedError("the program has ended");
+  }
+  StateStore& to_;
+  const Outside& outside_;
+};
+
+}  // namespace
+
+class StoreLife::Builtin {
+ public:
+  explicit Builtin(handlers::HandlerSet made) : set(std::move(made)) {}
+  handlers::HandlerSet set;
+};
+
+StoreLife::StoreLife(Outside& outside, runtime::MemoryStateStore& state,
+                     const StoreStyle& style)
+    : outside_(outside), state_(state), style_(style) {}
+
+StoreLife::~StoreLife() { EndRuntime(); }
+
+void StoreLife::EndRuntime() {
+  runtime_ = nullptr;
+  builtin_ = nullptr;
+  store_ = nullptr;
+}
+
+OpenedStore::Options StoreLife::OptionsOf(runtime::SimulatedDisk& disk,
+                                          const runtime::Clock& clock,
+                                          const StoreStyle& style) {
+  OpenedStore::Options options;
+  runtime::JournalOptions& journal = options.journal;
+  journal.directory = "/srv/store";
+  journal.segment_bytes = 1 << 20;
+  journal.max_record_bytes = 64 << 10;
+  journal.ring_bytes = 256 << 10;
+  journal.max_unsynced_bytes = style.max_unsynced_bytes;
+  journal.max_group_bytes = 64 << 10;
+  journal.linger_ns = style.linger_ns;
+  journal.files = &disk;
+  journal.clock = &clock;
+  journal.seed = 1;
+  options.round_bytes = style.round_bytes;
+  options.round_ns = style.round_ns;
+  options.disk_reserve_bytes = 1;
+  return options;
+}
+
+absl::Status StoreLife::Open() {
+  OpenedStore::Options options =
+      OptionsOf(outside_.disk, outside_.schedule, style_);
+  options.failed = [this](const absl::Status& status) {
+    if (outside_.IsDead()) return;
+    outside_.schedule.Trace("the disk has failed: %s",
+                            std::string(status.message()).c_str());
+    if (!outside_.disk.has_failed()) {
+      outside_.Broken("the store fails by itself: " +
+                      std::string(status.message()));
+    }
+    outside_.failed = true;
+  };
+  options.open_state = [this]() -> absl::StatusOr<std::unique_ptr<StateStore>> {
+    return std::make_unique<Forwarding>(state_, outside_);
+  };
+  auto opened = OpenedStore::Open(std::move(options));
+  if (!opened.ok()) return opened.status();
+  store_ = *std::move(opened);
+  return absl::OkStatus();
+}
+
+void StoreLife::AddEffect(std::string command, uint32_t mode) {
+  handlers_.push_back(std::make_unique<ScriptHandler>(
+      std::move(command), mode, [this](Call& call) -> int32_t {
+        runtime::FailPoint();
+        outside_.HearEffect({runtime::FromAbi(call.from()), call.tag()});
+        call.Reply(ACTORD_OK, call.bytes());
+        return ACTORD_HANDLED;
+      }));
+  if (!catalog_
+           .AddCommand(handlers_.back()->descriptor(), handlers_.back().get(),
+                       "sim")
+           .ok()) {
+    outside_.Broken("a handler is refused");
+  }
+}
+
+void StoreLife::FillCatalog() {
+  for (const actord_process_type* type :
+       {&kProcessType<Scribe>, &kProcessType<ReplayedScribe>,
+        &kProcessType<Witness>}) {
+    if (!catalog_.AddProcessType(type, "sim").ok()) {
+      outside_.Broken("a process type is refused");
+    }
+  }
+  AddEffect("effect.inline", ACTORD_HANDLER_INLINE);
+  AddEffect("effect.pooled", ACTORD_HANDLER_POOLED);
+  auto made = handlers::CreateBuiltinHandlers({}, runtime_->host());
+  if (!made.ok()) outside_.Broken("no built-in handlers");
+  builtin_ = std::make_unique<Builtin>(*std::move(made));
+  for (const auto& handler : builtin_->set.instances()) {
+    if (!catalog_
+             .AddCommand(handler.descriptor, handler.self,
+                         handlers::kBuiltinPlugin)
+             .ok()) {
+      outside_.Broken("a built-in handler is refused");
+    }
+  }
+}
+
+absl::Status StoreLife::Serve(uint64_t number) {
+  runtime::RuntimeOptions options;
+  options.workers = style_.workers;
+  options.max_blocked_threads = style_.max_blocked_threads;
+  options.blocking_threads = 1;
+  options.external_commands = {"task.*"};
+  options.seed = number + 1;
+  options.incarnation = static_cast<uint32_t>(number + 1);
+  options.max_processes = 1024;
+  options.stuck_after = absl::Hours(24);
+  options.clock = &outside_.schedule;
+  options.store = store_.get();
+  options.log = [this](runtime::LogLevel level, std::string_view text) {
+    if (outside_.schedule.traces()) {
+      outside_.schedule.Trace("log: %.*s", static_cast<int>(text.size()),
+                              text.data());
+    }
+    if (level == runtime::LogLevel::kError && !outside_.IsDead()) {
+      outside_.Broken("an error in the log: " + std::string(text));
+    }
+  };
+  runtime_ = std::make_unique<runtime::Runtime>(
+      std::make_unique<runtime::Runtime::Core>(options, catalog_));
+  FillCatalog();
+  return runtime_->Start();
+}
+
+void StoreLife::StartWitness() {
+  runtime::SubmitRequest request;
+  request.process_type = Witness::kName;
+  outside_.witness = {};
+  runtime_->Submit(request, [this](const absl::StatusOr<runtime::Pid>& pid) {
+    if (pid.ok()) outside_.witness = *pid;
+  });
+}
+
+void StoreLife::Stop(runtime::ShutdownMode mode) {
+  outside_.schedule.Trace("stop");
+  const runtime::ShutdownReport report =
+      runtime_->Shutdown(mode, absl::Seconds(10));
+  if (report.stuck != 0 && !outside_.IsDead()) {
+    outside_.Broken("a stop leaves somebody stuck");
+  }
+}
+
+}  // namespace actord::sim

@@ -1,0 +1,72 @@
+// One life of the program: a store on the disk, and a runtime over it.
+//
+// Thread-safety: one thread. Ownership: borrows disk and outside, and what it
+// keeps beside them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/core.h"
+#include "runtime/durable/opened_store.h"
+#include "runtime/runtime.h"
+#include "tests/runtime/store/memory_state_store.h"
+#include "tests/sim/store/outside.h"
+#include "tests/support/script_handler.h"
+
+namespace actord::sim {
+
+// What a seed draws for all of its lives.
+struct StoreStyle {
+  int workers = 1;
+  int max_blocked_threads = 0;
+  uint64_t round_bytes = 0;
+  uint64_t round_ns = 0;
+  uint64_t max_unsynced_bytes = 0;
+  uint64_t linger_ns = 0;
+};
+
+class StoreLife {
+ public:
+  StoreLife(Outside& outside, runtime::MemoryStateStore& state,
+            const StoreStyle& style);
+  // Ends the program: as a stop if it is not dead.
+  ~StoreLife();
+  StoreLife(const StoreLife&) = delete;
+  StoreLife& operator=(const StoreLife&) = delete;
+
+  // Opens the store.
+  absl::Status Open();
+  // The options of this store on this disk, without a state store.
+  static runtime::OpenedStore::Options OptionsOf(runtime::SimulatedDisk& disk,
+                                                 const runtime::Clock& clock,
+                                                 const StoreStyle& style);
+  // Recovers the processes and serves.
+  absl::Status Serve(uint64_t number);
+  // Starts the witness of this life.
+  void StartWitness();
+  void Stop(runtime::ShutdownMode mode);
+  // Ends the runtime, and whoever waits for it is called back, or never is.
+  void EndRuntime();
+
+  [[nodiscard]] runtime::Runtime& runtime() { return *runtime_; }
+  [[nodiscard]] runtime::OpenedStore& store() { return *store_; }
+
+ private:
+  void FillCatalog();
+  void AddEffect(std::string command, uint32_t mode);
+
+  Outside& outside_;
+  runtime::MemoryStateStore& state_;
+  const StoreStyle style_;
+  runtime::Catalog catalog_;
+  std::vector<std::unique_ptr<testing::ScriptHandler>> handlers_;
+  class Builtin;
+  std::unique_ptr<Builtin> builtin_;
+  std::unique_ptr<runtime::OpenedStore> store_;
+  std::unique_ptr<runtime::Runtime> runtime_;
+};
+
+}  // namespace actord::sim
