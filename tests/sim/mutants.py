@@ -2,11 +2,12 @@
 """Takes one precaution after another out of the runtime and looks after how many
 seeds the simulator notices.
 
-Usage: mutants.py ROOT SCRATCH [--seeds N] [NAME...]
+Usage: mutants.py ROOT SCRATCH [--seeds N] [--store] [NAME...]
        mutants.py --check [ROOT]
 
 Copies ROOT to SCRATCH (kept and reused, so that only what changed is built),
 and prints a table row a mutant. Exits with 1 if one was missed that can be caught.
+--store: only those of store_mutant_table.py, which run with `actord_sim --store`.
 
 --check builds nothing: it prints each mutant whose text does not occur exactly once
 in its file of ROOT (this checkout), and exits with 1 if there is one.
@@ -21,12 +22,15 @@ import time
 
 import mutant_copy
 from mutant_copy import build, copy, run
-from mutant_table import MUTANTS
+from mutant_table import MUTANTS as VOLATILE_MUTANTS
+from store_mutant_table import STORE_MUTANTS
+
+MUTANTS = {**VOLATILE_MUTANTS, **STORE_MUTANTS}
 
 # These change nothing that can be seen, and those are noticed elsewhere: README.md.
-EQUIVALENT = {"TIMER_TWICE"}
+EQUIVALENT = {"TIMER_TWICE", "TASK_AT_ONCE"}
 TOO_SELDOM = {"UNSEEN_BATCH", "ALONE_TO_OTHERS", "DUE_TO_OTHERS", "END_AFTER_LOOK",
-              "NO_TAG", "NO_GENERATION_CHAIN", "UNNUMBERED_ENDS"}
+              "NO_TAG", "NO_GENERATION_CHAIN", "UNNUMBERED_ENDS", "UNORDERED_RELEASES"}
 # Where a mutant changes a second text of its file: the text, its replacement.
 ALSO = {"LOOK_FIRST": ("look && scheduler_.HasWork()", "look && has_work")}
 
@@ -59,7 +63,8 @@ def try_mutant(scratch, name, seeds):
         if problem:
             return f"| `{name}` | {what} | does not build: {problem} |", False
         try:
-            result = run([scratch / "build/dev/tests/sim/actord_sim", "--seeds",
+            mode = ["--store"] if name in STORE_MUTANTS else []
+            result = run([scratch / "build/dev/tests/sim/actord_sim", *mode, "--seeds",
                           str(seeds)], timeout=900)
         except subprocess.TimeoutExpired:
             return f"| `{name}` | {what} | takes too long |", False
@@ -79,6 +84,7 @@ def main():
     parser.add_argument("scratch", type=pathlib.Path, nargs="?")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--seeds", type=int, default=10000)
+    parser.add_argument("--store", action="store_true")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_intermixed_args()
     if arguments.check:
@@ -88,7 +94,7 @@ def main():
     copy(arguments.root.resolve(), arguments.scratch)
     run(["cmake", "--preset", "dev"], cwd=arguments.scratch, check=True)
     missed = 0
-    for name in arguments.names or MUTANTS:
+    for name in arguments.names or (STORE_MUTANTS if arguments.store else MUTANTS):
         started = time.monotonic()
         row, caught = try_mutant(arguments.scratch, name, arguments.seeds)
         print(row, f"<!-- {time.monotonic() - started:.0f} s -->", flush=True)

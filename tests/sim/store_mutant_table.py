@@ -1,0 +1,152 @@
+"""The mutants of what is durable that mutants.py tries with `actord_sim --store`."""
+
+# name: (file, text, its replacement, what is taken out).
+STORE_MUTANTS = {
+    "STOP_COUNTS_AGAIN": (
+        "runtime/shutdown.cc",
+        "  const uint64_t left = is_empty ? 0 : core_.LiveVolatile();\n",
+        "  const uint64_t left = core_.LiveVolatile();\n",
+        "a stop counts the processes again, while one ends"),
+    "ACKNOWLEDGE_FIRST": (
+        "runtime/journal/committer.cc",
+        "  if (auto status = segment_->file->SyncData(); !status.ok()) return status;\n",
+        "", "records are acknowledged without a sync"),
+    "RETRY_SYNC": (
+        "runtime/journal/committer.cc",
+        "  if (auto status = segment_->file->SyncData(); !status.ok()) return status;\n",
+        "  if (auto status = segment_->file->SyncData(); !status.ok()) {\n"
+        "    status = segment_->file->SyncData();\n"
+        "    if (!status.ok()) return status;\n  }\n",
+        "a failed sync is repeated"),
+    "NO_DIRECTORY_SYNC": (
+        "runtime/journal/segments.cc",
+        "  if (auto status = options_.files->SyncDirectory(folder_); !status.ok()) {\n"
+        "    return status;\n  }\n  return segment;",
+        "  return segment;", "the name of a new segment is not synced"),
+    "NO_REWRITE": (
+        "runtime/journal/recovery.cc",
+        "  if (!recovered.last) return absl::OkStatus();\n",
+        "  return absl::OkStatus();\n",
+        "recovery does not write the last group again"),
+    "CUT_INSTEAD_OF_REFUSE": (
+        "runtime/journal/group_walk.cc",
+        "    if (!later->has_value()) continue;\n", "    continue;\n",
+        "damaged records are cut off though they were acknowledged"),
+    "SAME_INCARNATION": (
+        "runtime/journal/journal.cc", "++report_.incarnation;",
+        "std::max<uint64_t>(report_.incarnation, 1);",
+        "an incarnation is used twice"),
+    "RELEASED_AT_ONCE": (
+        "runtime/core.cc",
+        "    durable->releases().After(position, std::move(then));\n",
+        "    std::move(then)();\n",
+        "a client is answered before the record is durable"),
+    "REFUSED_AT_ONCE": (
+        "runtime/turn/process_admission.cc",
+        "  if (durable_ == nullptr || ReasonOf(status) != reason::kNameTaken) {\n",
+        "  if (true) {\n",
+        "a client is told of the holder of a name before that is durable"),
+    "STARTED_AT_ONCE": (
+        "runtime/durable_turn/durable_turn.cc",
+        "  durable().releases().After(*position,\n"
+        "                             [&log = shared_.lifecycle_log, &process, pid,\n",
+        "  durable().releases().After(0,\n"
+        "                             [&log = shared_.lifecycle_log, &process, pid,\n",
+        "a submitter is answered before the start is durable"),
+    "END_AT_ONCE": (
+        "runtime/durable_turn/durable_turn.cc",
+        "  durable().releases().After(position, [&shared = shared_, pid] {\n",
+        "  durable().releases().After(0, [&shared = shared_, pid] {\n",
+        "an end is seen before it is durable"),
+    "ANSWERED_AT_ONCE": (
+        "runtime/effects/durable_applier.cc",
+        "      step.record_at, [handle = caller.handle, content, &calls = shared_.calls,\n",
+        "      0, [handle = caller.handle, content, &calls = shared_.calls,\n",
+        "a call from outside is answered before the step is durable"),
+    "TOLD_AT_ONCE": (
+        "runtime/effects/logged_sends.cc",
+        "      record, [message, to, by, &delivery = delivery_,\n",
+        "      0, [message, to, by, &delivery = delivery_,\n",
+        "a volatile process has a message before the step is durable"),
+    "TASK_AT_ONCE": (
+        "runtime/effects/durable_yields.cc",
+        "      begin.record,\n      [handle, token = YieldToken{self, tag}",
+        "      0,\n      [handle, token = YieldToken{self, tag}",
+        "a task is in the list before its step is durable"),
+    "HANDLER_AT_ONCE": (
+        "runtime/effects/durable_yields.cc",
+        "      begin.record,\n      [self, by = OwnerOf(process), handle",
+        "      0,\n      [self, by = OwnerOf(process), handle",
+        "a plugin's handler is called before the step is durable"),
+    "HANDLER_AGAIN": (
+        "runtime/effects/durable_yields.cc",
+        "  if (begin.restored != nullptr && !handler.is_builtin()) {\n",
+        "  if (false) {\n",
+        "a plugin's handler is called again after a restart"),
+    "ATTEMPT_FORGOTTEN": (
+        "runtime/store/journal_applier_inputs.cc",
+        "  yield->attempts = record.attempt;\n", "",
+        "the store forgets attempts of tasks"),
+    "ATTEMPT_NOT_RESTORED": (
+        "runtime/effects/durable_yields.cc",
+        "    task->history.attempts = begin.restored->attempts;\n", "",
+        "a restart forgets attempts of tasks"),
+    "REQUEST_ID_FORGOTTEN": (
+        "runtime/turn/process_admission.cc",
+        "      .request = {.id = request_id.id, .fingerprint = request_id.fingerprint},\n",
+        "      .request = {},\n",
+        "a Submit is written without its request id"),
+    "MESSAGE_ID_FORGOTTEN": (
+        "runtime/durable/durable_inputs.cc",
+        "    input.request = {.id = id.id->id, .fingerprint = id.id->fingerprint};\n", "",
+        "a message is written without its id"),
+    "UNORDERED_RELEASES": (
+        "runtime/durable/releases.cc",
+        "  while (place != held_.begin() && std::prev(place)->position > position) {\n"
+        "    --place;\n  }\n",
+        "", "what waits for the disk is not sorted by position"),
+    "EARLY_AFTER_RESTART": (
+        "runtime/effects/durable_yields.cc",
+        "    age_ns = now_ns - std::min(now_ns, begin.restored->begun_ns);\n",
+        "    age_ns = 2 * (now_ns - std::min(now_ns, begin.restored->begun_ns));\n",
+        "a timer counts the time before a restart twice"),
+    "TIMER_AGAIN": (
+        "runtime/store/journal_applier_steps.cc",
+        "  RemoveYield(process, event.tag);\n  return absl::OkStatus();\n",
+        "  return absl::OkStatus();\n",
+        "a timer that a step has seen fires again after a restart"),
+    "EXIT_FORGOTTEN": (
+        "runtime/recovery.cc",
+        "  for (const WatchesOf& of : watches) RecoverTies(of);\n", "",
+        "monitors are lost in a restart"),
+    "MAIL_FORGOTTEN": (
+        "runtime/recovery.cc",
+        "  FillMailbox(process, stored, processes.mailbox_bytes_of(), lane);\n", "",
+        "messages that wait are lost in a restart"),
+    "FOUND_FIRST": (
+        "runtime/turn/process_admission.cc",
+        "    position = durable_->Append(record);\n"
+        "    if (!position.ok()) return false;\n"
+        "    DurableState& state = durable_->Begin(process);\n"
+        "    if (spawn.yield != 0) state.spawn = {parent, spawn.yield};\n"
+        "    processes_.Enter(process, *pid);\n"
+        "    return true;\n  };\n"
+        "  if (request.name.empty()) {\n    commit();\n  } else {\n",
+        "    position = durable_->Append(record);\n"
+        "    return position.ok();\n  };\n"
+        "  DurableState& state = durable_->Begin(process);\n"
+        "  if (spawn.yield != 0) state.spawn = {parent, spawn.yield};\n"
+        "  processes_.Enter(process, *pid);\n"
+        "  if (request.name.empty()) {\n    commit();\n"
+        "  } else if (Pid other; names_.Register(request.name, *pid, other).ok()) {\n"
+        "    FailPoint();\n    commit();\n  } else {\n",
+        "a name is held before its process is in the journal"),
+    "EFFECT_FIRST": (
+        "runtime/durable_turn/durable_step.cc",
+        "    position = durable().Append(step);\n",
+        "    durable_applier_.Apply(record, process, caller_.input().self, state,\n"
+        "                           durable().store().journal().Tail());\n"
+        "    FailPoint();\n"
+        "    position = durable().Append(step);\n",
+        "what a step does is carried out before its record is reserved"),
+}
