@@ -1,5 +1,7 @@
 #include "tests/sim/store/cut.h"
 
+#include <utility>
+
 #include "runtime/records/state_image.h"
 
 namespace actord::sim {
@@ -15,18 +17,25 @@ absl::Status Strange(const Pid& pid, const char* what) {
                              what);
 }
 
-absl::Status AddLiving(const StoredProcess& stored, Cut& cut) {
+absl::Status AddLiving(runtime::DurableStore& store, StoredProcess&& stored,
+                       Cut& cut) {
   Cut::Process& process = cut.processes[stored.pid];
   const bool is_image =
       stored.entry.durability == runtime::records::Durability::kImage;
+  if (stored.WaitsForMessages()) {
+    // Its image is read when somebody needs it.
+    absl::StatusOr<StoredProcess> alone = store.ReadProcess(stored.pid);
+    if (!alone.ok()) return alone.status();
+    stored.image = std::move(alone->image);
+  }
   if (!stored.entry.started) {
     // Init has not run, or runs again.
     Entry begun{.kind = Entry::kBegun};
     static_cast<void>(ReadValue(stored.entry.input.bytes, begun.number));
     process.diary.emplace().Add(begun);
-  } else if (is_image && stored.image) {
+  } else if (is_image) {
     runtime::StateImage image;
-    if (!runtime::DecodeFields(*stored.image, image).ok() ||
+    if (!stored.image || !runtime::DecodeFields(*stored.image, image).ok() ||
         !Diary::Decode(image.state.bytes, process.diary.emplace())) {
       return Strange(stored.pid, "an image that is none");
     }
@@ -84,8 +93,9 @@ std::vector<Entry> Cut::Came(const Process& process) {
 absl::StatusOr<Cut> Cut::Of(runtime::DurableStore& store) {
   Cut cut;
   cut.is_of_store = true;
-  absl::Status status = store.ForEachProcess(
-      [&](StoredProcess&& stored) { return AddLiving(stored, cut); });
+  absl::Status status = store.ForEachProcess([&](StoredProcess&& stored) {
+    return AddLiving(store, std::move(stored), cut);
+  });
   absl::Status strange;
   status.Update(store.ForEachOutcome(
       [&](const Pid& pid, runtime::OutcomeEntry&& outcome) {

@@ -30,8 +30,10 @@ void StoreClient::Pause() {
   outside_.schedule.Boundary();
   const uint64_t r = Draw(16);
   if (r < 8) return runtime::FailPoint();
-  outside_.schedule.SleepFor(r < 15 ? Draw(20'000) : Draw(4'000'000),
-                             /*busy=*/false);
+  uint64_t most_ns = r < 15 ? 20'000 : 4'000'000;
+  // Long enough for idle processes to become dormant.
+  if (r == 15 && Draw(8) == 0) most_ns = 1'500'000'000;
+  outside_.schedule.SleepFor(Draw(most_ns), /*busy=*/false);
 }
 
 void StoreClient::Act() {

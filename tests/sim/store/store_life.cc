@@ -31,9 +31,19 @@ class Forwarding final : public StateStore {
   absl::Status Flush() override {
     return outside_.IsDead() ? Ended() : to_.Flush();
   }
+  // As of one moment, though others may write while `use` runs.
   absl::Status Scan(std::string_view first, std::string_view last,
                     Use use) override {
-    return to_.Scan(first, last, use);
+    std::vector<std::pair<std::string, std::string>> found;
+    absl::Status status = to_.Scan(
+        first, last, [&](std::string_view key, std::string_view value) {
+          found.emplace_back(key, value);
+          return true;
+        });
+    for (const auto& [key, value] : found) {
+      if (!use(key, value)) break;
+    }
+    return status;
   }
 
  private:
@@ -156,6 +166,7 @@ absl::Status StoreLife::Serve(uint64_t number) {
   options.incarnation = static_cast<uint32_t>(number + 1);
   options.max_processes = 1024;
   options.stuck_after = absl::Hours(24);
+  options.durable.passivate_after = style_.passivate_after;
   options.clock = &outside_.schedule;
   options.store = store_.get();
   options.log = [this](runtime::LogLevel level, std::string_view text) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "runtime/core.h"
 #include "runtime/durable/opened_store.h"
 #include "runtime/runtime.h"
@@ -26,6 +27,7 @@ struct StoreStyle {
   uint64_t round_ns = 0;
   uint64_t max_unsynced_bytes = 0;
   uint64_t linger_ns = 0;
+  absl::Duration passivate_after = absl::InfiniteDuration();
 };
 
 class StoreLife {

@@ -51,6 +51,11 @@ StoreStyle DrawStoreStyle(Random& random) {
                        : OneOf(random, {100'000'000, 60'000'000'000});
   style.max_unsynced_bytes = OneOf(random, {8 << 10, 64 << 10, 256 << 10});
   style.linger_ns = OneOf(random, {0, 2'000'000, 2'000'000});
+  const uint64_t passivate_ms = OneOf(random, {0, 2, 20});
+  if (passivate_ms != 0) {
+    style.passivate_after =
+        absl::Milliseconds(static_cast<int64_t>(passivate_ms));
+  }
   return style;
 }
 
@@ -214,7 +219,9 @@ void StoreRun::Serve(StoreLife& life, End end) {
     schedule_.Trace("kill");
     disk_.CrashNow();
   }
-  summary_.steps += life.runtime().Stats().steps;
+  const runtime::RuntimeStats stats = life.runtime().Stats();
+  summary_.steps += stats.steps;
+  summary_.dormant += stats.processes_dormant;
   // The clients live as long as their callbacks may come.
   life.EndRuntime();
 }
@@ -284,6 +291,7 @@ void StoreSummary::Add(const StoreSummary& other) {
   crashes_in_recovery += other.crashes_in_recovery;
   disk_failures += other.disk_failures;
   refused += other.refused;
+  dormant += other.dormant;
   steps += other.steps;
   entries += other.entries;
 }
