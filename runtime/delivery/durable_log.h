@@ -39,8 +39,9 @@ class DurableLog {
   // The fingerprint of an answer, with the key of the store.
   [[nodiscard]] virtual Fingerprint AnswerOf(
       int32_t status, const actord_payload& payload) const = 0;
-  // LogCompletion for a process.spawn that ties the process to a volatile child:
-  // the record has the ties, too. `pid_text`: the payload of the completion.
+  // LogCompletion for a process.spawn that ties the process to a volatile
+  // child: the record has the ties, too. `pid_text`: the payload of the
+  // completion.
   virtual uint64_t LogSpawn(const YieldToken& yield, const TiedChild& tied,
                             std::string_view pid_text) = 0;
   // An attempt of a task, before a worker hears of it. `lease_ns`: how long the

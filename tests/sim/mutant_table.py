@@ -215,14 +215,18 @@ MUTANTS = {
         "type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true)",
         "false", "a second cancel reaches the process"),
     "COMPLETE_TWICE": (
-        "runtime/yields/yield_broker.cc",
-        "  if (record.word.load(std::memory_order_acquire) != pending) return false;\n",
+        "runtime/yields/yield_broker.h",
+        "  if (record.word.load(std::memory_order_acquire) != pending) {\n"
+        "    return std::nullopt;\n"
+        "  }\n",
         "  if (record.word.load() >> 32 != pending >> 32) return {};\n"
         "  pending = record.word.load();\n",
         "a yield is completed by everybody who tries"),
     "NO_YIELD_GENERATION": (
-        "runtime/yields/yield_broker.cc",
-        "  if (record.word.load(std::memory_order_acquire) != pending) return false;\n",
+        "runtime/yields/yield_broker.h",
+        "  if (record.word.load(std::memory_order_acquire) != pending) {\n"
+        "    return std::nullopt;\n"
+        "  }\n",
         "  pending = record.word.load();\n"
         "  if ((pending & 3) != YieldRecord::kPending) return false;\n",
         "an old handle completes another's yield"),

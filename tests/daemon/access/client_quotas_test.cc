@@ -221,10 +221,9 @@ TEST_F(ClientQuotasTest, ThreadsNeverHaveMoreStreamsThanTheQuota) {
 
 TEST(QuotaWeights, ListsCountAsTenRequests) {
   for (const MethodRule& rule : MethodRules()) {
-    const bool is_list = rule.method.starts_with("List") ||
-                         rule.method == "WatchProcesses" ||
-                         rule.method == "ReadHistory" ||
-                         rule.method == "RetryQuarantine";
+    const bool is_list =
+        rule.method.starts_with("List") || rule.method == "WatchProcesses" ||
+        rule.method == "ReadHistory" || rule.method == "RetryQuarantine";
     EXPECT_EQ(rule.requests, is_list ? 10u : 1u) << rule.method;
   }
 }

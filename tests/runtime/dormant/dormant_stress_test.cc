@@ -79,7 +79,8 @@ class DormantStress : public ::testing::Test {
     auto opened = OpenedStore::Open(std::move(of_store));
     EXPECT_TRUE(opened.ok()) << opened.status();
     store_ = *std::move(opened);
-    EXPECT_TRUE(catalog_.AddProcessType(&actord::kProcessType<Account>, "t").ok());
+    EXPECT_TRUE(
+        catalog_.AddProcessType(&actord::kProcessType<Account>, "t").ok());
     RuntimeOptions options;
     options.workers = 2;
     options.seed = seed_;
@@ -162,9 +163,10 @@ TEST_F(DormantStress, EveryMessageArrivesOnce) {
   const auto end = std::chrono::steady_clock::now() + kDuration;
   while (std::chrono::steady_clock::now() < end) {
     // The store catches up all the time, so that it has the last images.
-    EXPECT_TRUE(store_->ReadState([](StateStore&, uint64_t) {
-                  return absl::OkStatus();
-                }).ok());
+    EXPECT_TRUE(
+        store_
+            ->ReadState([](StateStore&, uint64_t) { return absl::OkStatus(); })
+            .ok());
   }
   over = true;
   for (std::thread& thread : threads) thread.join();
