@@ -151,6 +151,9 @@ class Runtime::Core {
   // Brings a process back. Returns it if it has something to do, otherwise
   // null.
   absl::StatusOr<Process*> RecoverOne(StoredProcess&& stored, Absent& absent);
+  // The deadline of a cancel goes on.
+  void ResumeCancel(const Pid& pid, const records::RuntimeImage& image);
+  [[nodiscard]] absl::Status NoRoomForStored() const;
   // The process holds the names and is in the groups that the store says.
   absl::Status HoldNames(const StoredProcess& stored);
   // Puts the process into quarantine if it has ended the daemon in its steps.
@@ -188,6 +191,10 @@ class Runtime::Core {
   // needs it.
   [[nodiscard]] bool MayBeDormant(const StoredProcess& stored,
                                   const ProcessType& type) const;
+  // The process is dormant after a start. FAILED_PRECONDITION: a limit of
+  // processes. DATA_LOSS: the store is damaged.
+  absl::Status EnterDormant(const StoredProcess& stored,
+                            const ProcessType& type);
   // Brings a dormant process back, if `by` sees it. True: it is not dormant any
   // more, whoever has done it. False: `by` does not see it; or the store cannot
   // be read, and the program ends. Any thread; waits for the disk.

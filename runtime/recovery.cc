@@ -154,6 +154,23 @@ absl::Status Runtime::Core::HoldNames(const StoredProcess& stored) {
   return absl::OkStatus();
 }
 
+void Runtime::Core::ResumeCancel(const Pid& pid,
+                                 const records::RuntimeImage& image) {
+  if (image.cancel_deadline_ns == 0) return;
+  const uint64_t now_ns = durable->NowNs();
+  const uint64_t left_ns =
+      image.cancel_deadline_ns - std::min(image.cancel_deadline_ns, now_ns);
+  lifetimes.BeginCancel(
+      pid, absl::Nanoseconds(std::max<uint64_t>(left_ns, 1)),
+      absl::Nanoseconds(std::max<uint64_t>(image.cancel_after_ns, 1)));
+}
+
+absl::Status Runtime::Core::NoRoomForStored() const {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the store has more processes than limits.max_processes, ",
+                   limits.max_processes(), ", or another limit of processes"));
+}
+
 absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
                                                    Absent& absent) {
   const ProcessEntry& entry = stored.entry;
@@ -165,21 +182,9 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
     return Damaged(stored.pid, "has a PID of no earlier start");
   }
   if (image.owner != Owner::kNobody) scheduler.BeginOwners();
-  const auto no_room_for_it = [&] {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the store has more processes than limits.max_processes, ",
-        limits.max_processes(), ", or another limit of processes"));
-  };
-  auto no_room = ProcessTable::NoRoom::kInTable;
   if (found.fits.ok() && MayBeDormant(stored, *type)) {
-    if (!processes.CountDormant(type, image.owner, no_room)) {
-      return no_room_for_it();
-    }
-    durable->homes().EnterDormant(stored.pid);
-    durable->CountDormant();
-    lane.Count(&Counters::processes_started);
-    absl::Status held = HoldNames(stored);
-    if (!held.ok()) return held;
+    absl::Status entered = EnterDormant(stored, *type);
+    if (!entered.ok()) return entered;
     return nullptr;
   }
   if (stored.WaitsForMessages() && !stored.image) {
@@ -189,13 +194,14 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
     if (!whole.ok()) return whole.status();
     stored.image = std::move(whole->image);
   }
+  auto no_room = ProcessTable::NoRoom::kInTable;
   Process* const reserved = lane.WithMemory(
       [&](BufferCache& /*buffers*/, ProcessTable::Cache& cache) {
         return processes.Reserve(cache, type, static_cast<uint16_t>(method),
                                  image.priority, image.owner, image.parent,
                                  image.started_unix_ns, no_room);
       });
-  if (reserved == nullptr) return no_room_for_it();
+  if (reserved == nullptr) return NoRoomForStored();
   Process& process = *reserved;
   processes.Enter(process, stored.pid);
   DurableState& kept = durable->Begin(process);
@@ -211,14 +217,7 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
   if (entry.yield != 0) durable->NoteSpawn({image.parent, entry.yield});
   status = HoldNames(stored);
   if (!status.ok()) return status;
-  if (image.cancel_deadline_ns != 0) {
-    const uint64_t now_ns = durable->NowNs();
-    const uint64_t left_ns =
-        image.cancel_deadline_ns - std::min(image.cancel_deadline_ns, now_ns);
-    lifetimes.BeginCancel(
-        stored.pid, absl::Nanoseconds(std::max<uint64_t>(left_ns, 1)),
-        absl::Nanoseconds(std::max<uint64_t>(image.cancel_after_ns, 1)));
-  }
+  ResumeCancel(stored.pid, image);
   lane.Count(&Counters::processes_started);
   // The limit of the lifetime is set in the first turn.
   const bool has_work = !process.urgent_taken.empty() ||

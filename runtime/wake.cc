@@ -22,6 +22,18 @@ bool Runtime::Core::MayBeDormant(const StoredProcess& stored,
   return marks == nullptr || marks->Find(stored.pid, type.code) == nullptr;
 }
 
+absl::Status Runtime::Core::EnterDormant(const StoredProcess& stored,
+                                         const ProcessType& type) {
+  auto no_room = ProcessTable::NoRoom::kInTable;
+  if (!processes.CountDormant(&type, stored.entry.runtime.owner, no_room)) {
+    return NoRoomForStored();
+  }
+  durable->homes().EnterDormant(stored.pid);
+  durable->CountDormant();
+  lane.Count(&Counters::processes_started);
+  return HoldNames(stored);
+}
+
 bool Runtime::Core::Wake(const Pid& pid, Owner by) {
   Homes& homes = durable->homes();
   Mutex& residency = homes.ResidencyOf(pid);

@@ -126,7 +126,7 @@ int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
 absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
                                   DurableState& state) {
   const bool step_due = process.step_due;
-  const absl::Status status =
+  absl::Status status =
       IsReplayed(process)
           ? replay_.Run(process, turn, state)
           : images_.Restore(process, turn, *state.image, state.yields);

@@ -204,7 +204,8 @@ void KeptCalls::End(const Key& key, const absl::StatusOr<Payload>& answer,
   }
 }
 
-void KeptCalls::Answer(uint64_t position, absl::StatusOr<Payload> answer) {
+void KeptCalls::Answer(uint64_t position,
+                       const absl::StatusOr<Payload>& answer) {
   Key key;
   {
     const MutexLock lock(mutex_);

@@ -70,7 +70,7 @@ class KeptCalls {
 
   // The call at this position has its answer, or its callee has ended without
   // one, and that is durable. A second answer is ignored.
-  void Answer(uint64_t position, absl::StatusOr<Payload> answer);
+  void Answer(uint64_t position, const absl::StatusOr<Payload>& answer);
   void Fail(uint64_t position);
 
   // A call of the store. To be called before all others; those with an answer

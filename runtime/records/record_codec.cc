@@ -124,8 +124,7 @@ absl::Status Decode(uint16_t kind, uint16_t flags, std::string_view payload,
 }
 
 absl::Status Decode(const RecordView& read, std::optional<Any>& record) {
-  const absl::Status status =
-      Decode(read.kind, read.flags, read.payload, record);
+  absl::Status status = Decode(read.kind, read.flags, read.payload, record);
   if (status.ok()) return status;
   return absl::DataLossError(absl::StrCat("journal: the record at position ",
                                           read.lsn, ": ", status.message()));

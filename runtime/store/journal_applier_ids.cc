@@ -64,7 +64,7 @@ absl::Status JournalApplier::AnswerCall(uint64_t position,
     return Contradiction("the id of its call is not kept");
   }
   (*entry)->is_open = false;
-  Keep(kCallId, **key, *std::move(*entry));
+  Keep(kCallId, **key, RequestEntry(**entry));
   batch_.PutNew(KeyOf(KeyKind::kAnswer, position), ValueOf(answer));
   return absl::OkStatus();
 }
