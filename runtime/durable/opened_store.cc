@@ -170,7 +170,7 @@ void OpenedStore::Fail(const absl::Status& status) {
 absl::StatusOr<StoredBody> OpenedStore::BodyOf(const Mail& mail,
                                                uint64_t position) {
   if (mail.body.has_value()) return *mail.body;
-  const absl::StatusOr<SourceRecord> source = source_->At(mail.lsn);
+  const absl::StatusOr<SourceRecord> source = pass_->source.At(mail.lsn);
   if (!source.ok()) return source.status();
   std::optional<records::Any> record;
   absl::Status status =

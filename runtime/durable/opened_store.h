@@ -130,6 +130,7 @@ class OpenedStore final : public DurableStore {
 
   absl::Status OpenState();
   absl::Status Start();
+  // Precondition: there is a pass.
   absl::StatusOr<StoredBody> BodyOf(const Mail& mail, uint64_t position);
   // Scans the entries of this kind that belong to these processes, which have
   // the order of their keys.
@@ -168,7 +169,15 @@ class OpenedStore final : public DurableStore {
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<StepMarks> marks_;
   std::unique_ptr<StateStore> state_;
-  std::unique_ptr<JournalSource> source_;
+  std::unique_ptr<JournalSource> source_;  // of the applier
+  // Reads bodies for the one who reads the store before the runtime begins. The
+  // thread of the rounds runs meanwhile, and must not trim them away.
+  struct Pass {
+    explicit Pass(Journal& journal) : hold(journal), source(journal) {}
+    Journal::TrimHold hold;
+    JournalSource source;
+  };
+  std::optional<Pass> pass_;
   std::unique_ptr<JournalApplier> applier_;
   std::unique_ptr<StoreRounds> rounds_;
   StateReads reads_;

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "runtime/durable/opened_store.h"
 #include "runtime/store/state_keys.h"
 
@@ -15,6 +16,8 @@ constexpr size_t kLettersTogether = 256;
 
 absl::Status OpenedStore::ForEachLetter(
     absl::FunctionRef<void(uint64_t position, Letter&&)> use) {
+  pass_.emplace(*journal_);
+  const absl::Cleanup end_pass = [this] { pass_.reset(); };
   const std::string end = BehindPrefix(KeyOf(KeyKind::kLetter));
   uint64_t from = 0;
   for (;;) {

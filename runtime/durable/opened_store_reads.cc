@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/durable/opened_store.h"
 #include "runtime/records/record_codec.h"
@@ -115,6 +116,8 @@ absl::Status OpenedStore::ReadBodies(std::vector<StoredProcess>& processes) {
 
 absl::Status OpenedStore::ForEachProcess(
     absl::FunctionRef<absl::Status(StoredProcess&&)> use) {
+  pass_.emplace(*journal_);
+  const absl::Cleanup end_pass = [this] { pass_.reset(); };
   std::vector<StoredProcess> together;
   // Processes whose bodies are in the journal, and how many bodies.
   std::vector<StoredProcess> waiting;

@@ -8,8 +8,14 @@
 namespace actord::runtime {
 
 void JournalSource::ForgetTrimmed() {
-  // A place holds its file open.
-  places_.erase(places_.begin(), places_.lower_bound(journal_.FirstLsn()));
+  // The journal uses a file again when its records are trimmed away. A place
+  // also holds its file open.
+  const uint64_t first = journal_.FirstLsn();
+  places_.erase(places_.begin(), places_.lower_bound(first));
+  if (at_ < first) {
+    reader_.reset();
+    at_ = 0;
+  }
 }
 
 void JournalSource::Seek(uint64_t lsn) {

@@ -228,7 +228,7 @@ MUTANTS = {
         "    return std::nullopt;\n"
         "  }\n",
         "  pending = record.word.load();\n"
-        "  if ((pending & 3) != YieldRecord::kPending) return false;\n",
+        "  if ((pending & 3) != YieldRecord::kPending) return {};\n",
         "an old handle completes another's yield"),
     "YIELDS_LEFT_AT_END": (
         "runtime/turn/teardown.cc",

@@ -90,5 +90,15 @@ TEST_F(RecordSourceTest, GoesOnBehindATrim) {
   EXPECT_EQ(At(positions.back()), TextOf(positions.size() - 1));
 }
 
+TEST_F(RecordSourceTest, FileThatIsUsedAgainIsNotReadOn) {
+  const std::vector<uint64_t> old = Append(400);
+  EXPECT_EQ(At(old.front()), TextOf(0));
+  ASSERT_TRUE(journal_->Trim(old.back()).ok());
+  ASSERT_GT(journal_->FirstLsn(), old.front());
+  const std::vector<uint64_t> positions = Append(600);
+  EXPECT_EQ(At(positions.back()), TextOf(positions.size() - 1));
+  EXPECT_EQ(At(positions.front()), TextOf(0));
+}
+
 }  // namespace
 }  // namespace actord::runtime
