@@ -242,9 +242,9 @@ void Runtime::Core::RecoverTies(const WatchesOf& of) {
                       absl::StatusCode::kAborted, {},
                       "it was volatile, and ended with the daemon", lane);
     } else if (watch.tag != 0) {
-      ties.Monitor(of.pid, watch.tag, watch.other, lane);
+      ties.Monitor(of.pid, watch.tag, watch.other, lane, Owner::kAny);
     } else {
-      ties.Link(of.pid, watch.other, lane);
+      ties.Link(of.pid, watch.other, lane, Owner::kAny);
     }
   }
   for (const StoredProcess::Exit& exit : of.exits) {

@@ -65,12 +65,12 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
   const StoredType found = TypeOf(stored);
   const ProcessType* const type = &found.type;
   const uint32_t method = type->FindMethod(entry.method);
-  Process* const process = lane.WithMemory([&](BufferCache& /*buffers*/,
-                                               ProcessTable::Cache& cache) {
-    return processes.ReserveAgain(cache, type, static_cast<uint16_t>(method),
-                                  image.priority, image.owner, image.parent,
-                                  image.started_unix_ns);
-  });
+  Process* const process = lane.WithMemory(
+      [&](BufferCache& /*buffers*/, ProcessTable::Cache& cache) {
+        return processes.ReserveAgain(
+            cache, stored.pid, type, static_cast<uint16_t>(method),
+            image.priority, image.owner, image.parent, image.started_unix_ns);
+      });
   if (process == nullptr) {
     return absl::ResourceExhaustedError(
         "the process table has no slot left for a dormant process");

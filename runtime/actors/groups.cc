@@ -1,6 +1,7 @@
 #include "runtime/actors/groups.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
@@ -20,10 +21,9 @@ absl::Status Full(const std::string& what) {
 
 absl::Status Groups::Join(std::string_view group, const Pid& pid,
                           Commit commit) {
-  const FoundProcess process = processes_.Find(pid);
-  if (!process) return processes_.WhyNotFound(pid, Owner::kAny);
-  return JoinOf(process->owner.load(std::memory_order_relaxed), group, pid,
-                commit);
+  const std::optional<Owner> owner = processes_.OwnerOf(pid);
+  if (!owner) return processes_.WhyNotFound(pid, Owner::kAny);
+  return JoinOf(*owner, group, pid, commit);
 }
 
 absl::Status Groups::JoinOf(Owner owner, std::string_view group, const Pid& pid,

@@ -3,6 +3,7 @@
 #include <actord/text.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
@@ -27,10 +28,9 @@ absl::Status Names::Register(std::string_view name, const Pid& pid, Pid& holder,
                              Commit commit) {
   absl::Status status = CheckName("name", name);
   if (!status.ok()) return status;
-  const FoundProcess process = processes_.Find(pid);
-  if (!process) return processes_.WhyNotFound(pid, Owner::kAny);
-  return Enter(name, process->owner.load(std::memory_order_relaxed), pid,
-               holder, commit);
+  const std::optional<Owner> owner = processes_.OwnerOf(pid);
+  if (!owner) return processes_.WhyNotFound(pid, Owner::kAny);
+  return Enter(name, *owner, pid, holder, commit);
 }
 
 absl::Status Names::RegisterNew(std::string_view name, Owner owner,

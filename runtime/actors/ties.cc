@@ -66,7 +66,8 @@ void Ties::Apply(TieEffect&& tie, Process& /*process*/, const Pid& self,
 }
 
 void Ties::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
-                   Lane& lane) {
+                   Lane& lane, std::optional<Owner> by) {
+  const Owner owner = by ? *by : OwnerOf(self);
   // Marked, so that the end of `self` looks here. `self` lives, because this is
   // its turn.
   Mark(self, Owner::kAny);
@@ -77,7 +78,7 @@ void Ties::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
     const BothLocked lock(own, other);
     ++own.sides[self].places;
     other.sides[watched].watchers.insert({self, tag});
-    lives = Mark(watched, OwnerOf(self));
+    lives = Mark(watched, owner);
     if (lives) {
       const bool is_new = own.sides[self].monitors.emplace(tag, watched).second;
       ACTORD_ASSERT(is_new, "ties.h: the tag is new");
@@ -119,8 +120,10 @@ void Ties::Demonitor(const Pid& self, uint64_t tag) {
   Tidy(shard, watched);
 }
 
-void Ties::Link(const Pid& self, const Pid& other, Lane& lane) {
+void Ties::Link(const Pid& self, const Pid& other, Lane& lane,
+                std::optional<Owner> by) {
   if (self == other) return;
+  const Owner owner = by ? *by : OwnerOf(self);
   Mark(self, Owner::kAny);
   Shard& own = ShardOf(self);
   Shard& its = ShardOf(other);
@@ -131,7 +134,7 @@ void Ties::Link(const Pid& self, const Pid& other, Lane& lane) {
     if (!own.sides[self].watchers.insert({other, 0}).second) return;
     ++own.sides[self].places;
     its.sides[other].watchers.insert({self, 0});
-    if (!Mark(other, OwnerOf(self))) {
+    if (!Mark(other, owner)) {
       refused = NoProcess(other);
     } else if (its.sides[other].places >= kMaxOfProcess) {
       refused = NoRoom(other);

@@ -84,10 +84,14 @@ class Ties {
   [[nodiscard]] size_t CountOf(const Pid& self) const;
   // Precondition: the tag of a new monitor is new.
   void Apply(TieEffect&& tie, Process& process, const Pid& self, Lane& lane);
+  // `by`: who has to see the other process; not set: the owner of `self`. The
+  // recovery says kAny, and wakes no dormant process.
   // Precondition: `tag` is new.
-  void Monitor(const Pid& self, uint64_t tag, const Pid& watched, Lane& lane);
+  void Monitor(const Pid& self, uint64_t tag, const Pid& watched, Lane& lane,
+               std::optional<Owner> by = {});
   void Demonitor(const Pid& self, uint64_t tag);
-  void Link(const Pid& self, const Pid& other, Lane& lane);
+  void Link(const Pid& self, const Pid& other, Lane& lane,
+            std::optional<Owner> by = {});
   void Unlink(const Pid& self, const Pid& other);
   // Called when the turn has found the exit. False: `self` has removed the
   // watch.

@@ -187,9 +187,14 @@ void Ties::OnEnd(const EndRecord& end_record, Lane& lane) {
 
 void Ties::Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
                 Lane& lane) {
-  const FoundProcess process = processes_.Find(watcher.pid);
-  if (!process) return;
-  const ProcessType* type = process->type.load(std::memory_order_acquire);
+  const ProcessType* type = nullptr;
+  for (;;) {
+    const FoundProcess process = processes_.Find(watcher.pid);
+    if (!process) return;
+    type = process->type.load(std::memory_order_acquire);
+    // A durable process may have fallen asleep, and its slot be another's.
+    if (!IsHomePid(watcher.pid) || process.IsStill()) break;
+  }
   const bool traps = type != nullptr && rules::TrapsExits(*type->descriptor);
   switch (rules::TieEndOf(watcher.tag != 0, traps, ended.reason)) {
     case rules::TieEnd::kTells:

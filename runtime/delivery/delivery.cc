@@ -37,7 +37,8 @@ Posted Delivery::WithDurable(const Pid& to, Owner by, Deliver deliver) {
   // Wakes a dormant process.
   while (processes_.Find(to, by)) {
     const MutexLock lock(processes_.ResidencyOf(to));
-    if (const FoundProcess process = processes_.FindAwake(to)) {
+    const FoundProcess process = processes_.FindAwake(to);
+    if (process && Sees(by, process->owner.load(std::memory_order_relaxed))) {
       return deliver(process);
     }
     // It has ended meanwhile, or has fallen asleep again.

@@ -98,6 +98,8 @@ struct DurableState {
   std::vector<records::YieldImage> yields;
   // When the lifetime ends, until the first turn after a restart; 0: never.
   uint64_t lifetime_ns = 0;
+  // True until the start of the process is told. Null: it is told.
+  std::shared_ptr<std::atomic<bool>> starting;
   // The process.spawn of a durable parent that waits for Init; empty: none.
   YieldToken spawn;
   // The process has ended, and nobody knows it yet, because the record of the

@@ -207,14 +207,16 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   }
   BeginLifetime(process, turn, started.lifetime_ns);
   CompleteSpawn(state, ACTORD_OK, FormatPid(pid), *position);
-  durable().releases().After(*position,
-                             [&log = shared_.lifecycle_log, &process, pid,
-                              done = std::move(admitted)]() mutable {
-                               // The process ends behind this release, so it is
-                               // still there.
-                               if (log.IsRecording()) log.Started(process, pid);
-                               if (done) std::move(done)(pid);
-                             });
+  state.starting = std::make_shared<std::atomic<bool>>(true);
+  durable().releases().After(*position, [&log = shared_.lifecycle_log, &process,
+                                         pid, starting = state.starting,
+                                         done = std::move(admitted)]() mutable {
+    // The process ends and falls asleep behind this
+    // release, so it is still there.
+    if (log.IsRecording()) log.Started(process, pid);
+    starting->store(false);
+    if (done) std::move(done)(pid);
+  });
   return std::nullopt;
 }
 

@@ -113,6 +113,7 @@ class DurableTurn {
                                       DurableState& state);
   // Whether nothing but a message can come for the process.
   [[nodiscard]] static bool WaitsForMessages(const Process& process,
+                                             const Turn& turn,
                                              const DurableState& state);
   // The process has ended, and waits for its record.
   int32_t AwaitEnd(Process& process, Turn& turn, DurableState& state);

@@ -8,9 +8,12 @@
 
 namespace actord::runtime {
 
-bool DurableTurn::WaitsForMessages(const Process& process,
+bool DurableTurn::WaitsForMessages(const Process& process, const Turn& turn,
                                    const DurableState& state) {
-  return process.state != nullptr && !state.restore_due && !process.step_due &&
+  // A message may be counted, and not be in the mailbox yet.
+  return Activity::Messages(turn.word) == 0 &&
+         (state.starting == nullptr || !state.starting->load()) &&
+         process.state != nullptr && !state.restore_due && !process.step_due &&
          !process.init_due && process.in_hand == nullptr &&
          process.messages.IsEmpty() && process.replies == 0 &&
          process.admitted == nullptr && process.input == nullptr &&
@@ -35,7 +38,7 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
   if (is_stale || process.steps.load(std::memory_order_relaxed) != was.steps ||
       durable().store().Applied() < was.position || IsReplayed(process) ||
       shared_.limits.max_lifetime_ns() != LiveLimits::kForeverNs ||
-      !WaitsForMessages(process, state)) {
+      !WaitsForMessages(process, turn, state)) {
     return std::nullopt;
   }
   const Pid pid = PidOf(process, turn);

@@ -29,9 +29,14 @@ FoundProcess ProcessTable::FindDurable(const Pid& pid, Owner by) const {
   for (;;) {
     std::optional<ProcessSlot> place;
     const FoundProcess found = Look(pid, place);
-    if (found || !place || wake_ == nullptr || !wake_(pid, by)) {
-      return SeenBy(by, found);
+    if (!found) {
+      if (!place || wake_ == nullptr || !wake_(pid, by)) return {};
+      continue;
     }
+    // Acquire: if the next process of the slot has this owner, the check sees
+    // that the generation has changed.
+    const Owner owner = found->owner.load(std::memory_order_acquire);
+    if (found.IsStill()) return Sees(by, owner) ? found : FoundProcess{};
   }
 }
 
@@ -95,30 +100,28 @@ void ProcessTable::Enter(Process& process, const Pid& pid) {
                 {slot, process.generation.load(std::memory_order_relaxed)});
 }
 
-Process* ProcessTable::ReserveAgain(Cache& cache, const ProcessType* type,
-                                    uint16_t method, uint8_t priority,
-                                    Owner owner, const Pid& parent,
+Process* ProcessTable::ReserveAgain(Cache& cache, const Pid& pid,
+                                    const ProcessType* type, uint16_t method,
+                                    uint8_t priority, Owner owner,
+                                    const Pid& parent,
                                     uint64_t started_unix_ns) {
   const uint32_t slot = cache.AllocateAbove(slots_);
   if (slot == SlotTable<Process>::kNoSlot) return nullptr;
   Process& process = slots_.At(slot);
-  Prepare(process, slot, type, method, priority, owner, parent,
-          started_unix_ns);
+  // Whoever looks at the slot sees a durable process from the beginning.
+  homes_->NameResident(
+      pid, {slot, process.generation.load(std::memory_order_relaxed) + 1});
+  Prepare(process, slot | Process::kDurableSlot, type, method, priority, owner,
+          parent, started_unix_ns);
   // Whoever wanted to learn of its end may still want to.
   process.wanted.store(Wanted::kAll, std::memory_order_relaxed);
   return &process;
 }
 
 void ProcessTable::EnterAgain(Process& process, const Pid& pid) {
-  const uint32_t slot = process.slot.load(std::memory_order_relaxed);
-  const ProcessSlot resident{
-      slot, process.generation.load(std::memory_order_relaxed)};
-  // Whoever looks at the slot sees a durable process from the beginning.
-  process.slot.store(slot | Process::kDurableSlot, std::memory_order_relaxed);
-  homes_->NameResident(pid, resident);
-  FailPoint();
   Activity::Add(process.activity, -Activity::kEnded);
-  homes_->Wake(pid, resident);
+  homes_->Wake(pid, {process.index(),
+                     process.generation.load(std::memory_order_relaxed)});
 }
 
 bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word) {
@@ -130,6 +133,8 @@ bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word) {
   // that no yield waits for any more.
   if (!process.activity.compare_exchange_strong(word, Activity::kEnded,
                                                 std::memory_order_acq_rel)) {
+    // Who wanted to learn of its end meanwhile took it for dormant.
+    process.wanted.fetch_or(Wanted::kAll, std::memory_order_seq_cst);
     homes_->Wake(pid, {process.index(),
                        process.generation.load(std::memory_order_relaxed)});
     return false;
@@ -200,15 +205,18 @@ absl::Status ProcessTable::WhyNotFound(const Pid& pid, Owner by) const {
 }
 
 std::optional<Owner> ProcessTable::OwnerOf(const Pid& pid) const {
-  const FoundProcess process = Find(pid);
-  if (!process) return std::nullopt;
-  // Acquire: if the next process of the slot has this owner, the load below
-  // sees that the generation has changed.
-  const Owner owner = process->owner.load(std::memory_order_acquire);
-  return process->generation.load(std::memory_order_relaxed) ==
-                 process.generation
-             ? std::optional(owner)
-             : std::nullopt;
+  while (const FoundProcess process = Find(pid)) {
+    // Acquire: if the next process of the slot has this owner, the load below
+    // sees that the generation has changed.
+    const Owner owner = process->owner.load(std::memory_order_acquire);
+    if (process->generation.load(std::memory_order_relaxed) ==
+        process.generation) {
+      return owner;
+    }
+    // A durable process may have fallen asleep.
+    if (!IsHomePid(pid)) return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 void ProcessTable::Release(Cache& cache, Process& process) {

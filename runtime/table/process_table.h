@@ -160,10 +160,10 @@ class ProcessTable {
   // Reserve for a dormant process, which the limits count already, and which
   // comes back even above the limit of the table. Null: there are
   // SlotTable::kMaxSlots processes.
-  Process* ReserveAgain(Cache& cache, const ProcessType* type, uint16_t method,
-                        uint8_t priority, Owner owner, const Pid& parent,
-                        uint64_t started_unix_ns);
-  // Makes it durable, as Enter, and live. Precondition: the caller holds
+  Process* ReserveAgain(Cache& cache, const Pid& pid, const ProcessType* type,
+                        uint16_t method, uint8_t priority, Owner owner,
+                        const Pid& parent, uint64_t started_unix_ns);
+  // Makes it live, and lets others find it. Precondition: the caller holds
   // ResidencyOf the PID, and the process is complete but for its word, which
   // has `ended`.
   void EnterAgain(Process& process, const Pid& pid);

@@ -158,6 +158,9 @@ TEST_F(Dormant, EndOfWhatItWatchesWakesIt) {
   Wait(1200);
   ASSERT_TRUE(IsDormant(watcher));
   ASSERT_TRUE(IsDormant(watched));
+  world_.Restart();
+  EXPECT_TRUE(IsDormant(watcher)) << "the start has woken it";
+  EXPECT_TRUE(IsDormant(watched));
   EXPECT_TRUE(world_.runtime()
                   .Control(Owner::kAny, watched, kEventTerminate, "enough")
                   .status.ok());
