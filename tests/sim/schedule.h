@@ -86,7 +86,7 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
   void Trace(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
   // A seed that takes more choices than this is considered endless.
-  static constexpr uint64_t kMostChoices = 20'000'000;
+  static constexpr uint64_t kMostChoices = 100'000'000;
   static constexpr uint64_t kUnixOrigin = 1'700'000'000'000'000'000;
 
  private:
