@@ -190,7 +190,8 @@ class BootTree(TreeCase):
         new = self.boot("--boot-tree-replace")
         self.assertNotEqual(new, old)
         self.assertEqual(self.state(), "BOOT_TREE_STARTED")
-        self.assertIn("mourner v ends", self.daemon.log())
+        # Whether the old tree has started its volatile child again before it was
+        # ended is a matter of time.
         self.assertEqual(self.running().keys(), {"b"})
         self.assertEqual(self.live(), 2)
         self.kill()
