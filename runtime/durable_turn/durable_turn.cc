@@ -211,8 +211,8 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   durable().releases().After(*position, [&log = shared_.lifecycle_log, &process,
                                          pid, starting = state.starting,
                                          done = std::move(admitted)]() mutable {
-    // The process ends and falls asleep behind this
-    // release, so it is still there.
+    // The process ends and falls asleep behind this release, so it is still
+    // there.
     if (log.IsRecording()) log.Started(process, pid);
     starting->store(false);
     if (done) std::move(done)(pid);
