@@ -106,6 +106,10 @@ void Passivator::Look(Process& process, uint64_t now_ns, uint64_t after_ns,
       process.cancel_requested.load(std::memory_order_relaxed)) {
     return;
   }
+  // A process of a replay type would refuse each order, and take the place of
+  // others in a look.
+  const ProcessType* const type = process.type.load(std::memory_order_acquire);
+  if (type == nullptr || type->is_replayed()) return;
   const uint64_t steps = process.steps.load(std::memory_order_relaxed);
   seen = {.generation = generation,
           .steps = static_cast<uint32_t>(steps),
