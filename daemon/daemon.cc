@@ -121,7 +121,8 @@ absl::Status Daemon::StartRuntime() {
   auto runtime = runtime::Runtime::Create(OptionsOfRuntime(), catalog_);
   if (!runtime.ok()) return runtime.status();
   runtime_ = *std::move(runtime);
-  status = plugins_.Load(config_, runtime_->host(), catalog_);
+  status =
+      plugins_.Load(config_, runtime_->host(), catalog_, kept_plugins_.get());
   if (!status.ok()) return status;
   LogPlugins();
   for (const runtime::TypeLimit& limit : config_.runtime.type_limits) {
@@ -132,11 +133,11 @@ absl::Status Daemon::StartRuntime() {
                        limit.process_type, "\""));
     }
   }
-  if (config_.boot_tree.empty()) return runtime_->Start();
+  if (config_.boot_tree.empty()) return StartProcesses();
   const auto tree =
       ReadBootTree(config_.boot_tree, config_.runtime.max_payload_bytes);
   if (!tree.ok()) return tree.status();
-  status = runtime_->Start();
+  status = StartProcesses();
   if (!status.ok()) return status;
   return StartBootTree(*tree, config_, *runtime_, shutdown_, logger_,
                        boot_tree_);

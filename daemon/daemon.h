@@ -100,6 +100,10 @@ class Daemon {
   absl::Status StartRuntime();
   // Opens the store, unless there is none.
   absl::Status OpenStore();
+  // Starts the runtime, and tidies the plugin files of the store.
+  absl::Status StartProcesses();
+  // The store has processes of another version than the one in force.
+  void LoadFormer(runtime::records::PluginNumber number);
   // Gives the owners that the store knows the numbers that they had. DATA_LOSS:
   // the store is damaged.
   absl::Status RestoreOwners();
@@ -148,6 +152,7 @@ class Daemon {
   LoadedPlugins plugins_;
   runtime::Catalog catalog_;
   std::unique_ptr<runtime::OpenedStore> store_;  // null: not configured
+  std::unique_ptr<KeptPlugins> kept_plugins_;    // null: there is no store
   std::unique_ptr<runtime::Runtime> runtime_;
   BootTreeState boot_tree_ = BootTreeState::kNone;
   std::unique_ptr<MemoryWatch> memory_watch_;    // null: nothing is served

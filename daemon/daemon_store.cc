@@ -110,7 +110,32 @@ absl::Status Daemon::OpenStore() {
   if (!report.repaired.empty()) {
     logger_.Warning(absl::StrCat("store: ", report.repaired, " was repaired"));
   }
+  auto kept = KeptPlugins::Open(*store_, config_.store.directory);
+  if (!kept.ok()) {
+    return absl::Status(
+        kept.status().code(),
+        absl::StrCat("store.directory ", config_.store.directory, ": ",
+                     kept.status().message()));
+  }
+  kept_plugins_ = *std::move(kept);
   return access_ == nullptr ? absl::OkStatus() : RestoreOwners();
+}
+
+absl::Status Daemon::StartProcesses() {
+  absl::Status status = runtime_->Start();
+  if (!status.ok() || kept_plugins_ == nullptr) return status;
+  kept_plugins_->RemoveUnused(runtime_->PluginsOfStore(),
+                              config_.store.keep_plugins, logger_);
+  return status;
+}
+
+void Daemon::LoadFormer(runtime::records::PluginNumber number) {
+  const absl::Status status = plugins_.LoadKept(number);
+  if (status.ok()) return;
+  logger_.Warning(absl::StrCat(
+      status.message(),
+      ". Its processes go on with the version in force, if that can restore "
+      "them"));
 }
 
 absl::Status Daemon::StartStoreReaders() {
@@ -134,6 +159,9 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
   runtime::RuntimeOptions options = config_.runtime;
   if (store_ != nullptr) {
     options.store = store_.get();
+    options.load_former = [this](runtime::records::PluginNumber number) {
+      LoadFormer(number);
+    };
     // States keep PIDs, so no start may have those of another one.
     options.incarnation =
         static_cast<uint32_t>(store_->journal().report().incarnation);

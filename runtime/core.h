@@ -140,17 +140,25 @@ class Runtime::Core {
   WorkerThreads threads;
   TaskTimerThread task_timer_thread;
   const std::unique_ptr<Passivator> passivator;  // null: there is no store
+  // The plugins of the processes that the store had at the start. Written by
+  // Recover.
+  absl::flat_hash_set<records::PluginNumber> plugins_of_store;
 
  private:
   // The turn classes of a thread that runs workers (thread_turns.h).
   class ThreadTurns;
   std::shared_ptr<ProcessRunner> MakeRunner(Lane& thread_lane,
                                             BlockingCalls& blocking_calls);
+  // Plugins that were asked for, while Recover runs.
+  absl::flat_hash_set<records::PluginNumber> asked_plugins_;
   // How many processes are in quarantine for want of their type, by the reason.
   using Absent = std::map<std::string, uint64_t>;
   // Brings a process back. Returns it if it has something to do, otherwise
   // null.
   absl::StatusOr<Process*> RecoverOne(StoredProcess&& stored, Absent& absent);
+  // Notes that the store has a process of this plugin, and loads the version
+  // that has written its state if another one is in force.
+  void UsePlugin(const ProcessEntry& entry);
   // The deadline of a cancel goes on.
   void ResumeCancel(const Pid& pid, const records::RuntimeImage& image);
   [[nodiscard]] absl::Status NoRoomForStored() const;

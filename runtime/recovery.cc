@@ -12,6 +12,7 @@
 #include "runtime/delivery/logged_events.h"
 #include "runtime/durable_turn/absent_types.h"
 #include "runtime/process/errors.h"
+#include "runtime/process/upgrading.h"
 #include "runtime/system/absl_text.h"
 
 namespace actord::runtime {
@@ -116,6 +117,7 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
     process.step_due = image.turn.step_due;
     state.restore_due = true;
     state.durability = entry.durability;
+    state.plugin = entry.plugin;
     state.image = std::move(stored.image);
     state.init = entry.init;
     state.history = std::move(stored.history);
@@ -175,6 +177,7 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
                                                    Absent& absent) {
   const ProcessEntry& entry = stored.entry;
   const records::RuntimeImage& image = entry.runtime;
+  UsePlugin(entry);
   const StoredType found = TypeOf(stored);
   const ProcessType* const type = &found.type;
   const uint32_t method = type->FindMethod(entry.method);
@@ -345,6 +348,7 @@ void Runtime::Core::CloseDurable() {
               : DurableProcesses::BeginsLater());
     }
     delete std::exchange(process.owed_calls, nullptr);
+    Upgrading::Forget(process);
     if (auto& quarantined = durable->StateOf(process).quarantined) {
       // FreeMailboxes frees them.
       process.urgent_taken = std::exchange(quarantined->held, {});

@@ -8,9 +8,22 @@
 
 namespace actord::runtime {
 
+void Runtime::Core::UsePlugin(const ProcessEntry& entry) {
+  if (entry.plugin == records::kNoPlugin || !entry.started) return;
+  plugins_of_store.insert(entry.plugin);
+  const ProcessType* const type = catalog.FindProcessType(entry.process_type);
+  if (type == nullptr || type->plugin_number == entry.plugin ||
+      !options.load_former || !asked_plugins_.insert(entry.plugin).second) {
+    return;
+  }
+  options.load_former(entry.plugin);
+}
+
 Runtime::Core::StoredType Runtime::Core::TypeOf(const StoredProcess& stored) {
   const ProcessEntry& entry = stored.entry;
-  const ProcessType* const type = catalog.FindProcessType(entry.process_type);
+  const ProcessType* const type =
+      entry.started ? catalog.FindStored(entry.process_type, entry.plugin)
+                    : catalog.FindProcessType(entry.process_type);
   absl::Status fits =
       WhyTypeDoesNotFit(type, {.process_type = entry.process_type,
                                .method = entry.method,

@@ -204,12 +204,21 @@ class Runtime {
   UpgradePiece TellOfUpgrade(
       const absl::flat_hash_set<const ProcessType*>& versions,
       uint32_t first_slot);
-  // Adds the number of live processes of each version of a type to `live`.
-  // Examines at most kMaxLookedAt slots from `first_slot` on. Returns the slot
-  // where the next piece begins; 0: this was the last piece.
+  // The plugins of the processes that the store had when Start returned, by
+  // their numbers. Empty: there is no store.
+  [[nodiscard]] const absl::flat_hash_set<uint32_t>& PluginsOfStore() const;
+  struct VersionCount {
+    uint64_t live = 0;  // processes of the version
+    // Processes of former versions that are to upgrade to the version. Those
+    // that have declined it are among them.
+    uint64_t to_come = 0;
+  };
+  // Adds the number of processes in memory to the count of each version of a
+  // type. Examines at most kMaxLookedAt slots from `first_slot` on. Returns the
+  // slot where the next piece begins; 0: this was the last piece.
   uint32_t CountVersions(
       uint32_t first_slot,
-      absl::flat_hash_map<const ProcessType*, uint64_t>& live) const;
+      absl::flat_hash_map<const ProcessType*, VersionCount>& counts) const;
   // Lists yields as ListProcesses lists processes. A page also ends before its
   // payloads exceed `page_bytes`, but has at least one yield if a matching
   // yield was examined.

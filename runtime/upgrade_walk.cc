@@ -7,7 +7,8 @@
 namespace actord::runtime {
 namespace {
 
-// Calls `visit(pid, type)` for the live processes of one piece of a walk.
+// Calls `visit(pid, type, newer)` for the live processes of one piece of a
+// walk. `newer`: the version to which the process is to upgrade, or null.
 // Returns the slot where the next piece begins; 0: this was the last piece.
 template <typename Visit>
 uint32_t Walk(const ProcessTable& processes, uint32_t first_slot, Visit visit) {
@@ -16,8 +17,11 @@ uint32_t Walk(const ProcessTable& processes, uint32_t first_slot, Visit visit) {
       [&](const Process& process, uint32_t generation) {
         const ProcessType* const type =
             process.type.load(std::memory_order_acquire);
-        return type == nullptr ||
-               visit(processes.PidOf(process, generation), *type);
+        if (type == nullptr) return true;
+        const ProcessType* const newer =
+            (process.is_durable() ? type->durable_upgrade_to : type->upgrade_to)
+                .load(std::memory_order_acquire);
+        return visit(processes.PidOf(process, generation), *type, newer);
       });
 }
 
@@ -27,12 +31,10 @@ Runtime::UpgradePiece Runtime::Core::TellOfUpgrade(
     const absl::flat_hash_set<const ProcessType*>& versions,
     uint32_t first_slot) {
   UpgradePiece piece;
-  piece.next_slot =
-      Walk(processes, first_slot, [&](const Pid& pid, const ProcessType& type) {
-        if (!versions.contains(
-                type.upgrade_to.load(std::memory_order_acquire))) {
-          return true;
-        }
+  piece.next_slot = Walk(
+      processes, first_slot,
+      [&](const Pid& pid, const ProcessType&, const ProcessType* newer) {
+        if (!versions.contains(newer)) return true;
         // An error means that the process has ended, or that so many events
         // wait that it gets a turn anyway.
         if (delivery.Control(Owner::kAny, pid, kEventUpgrade, {}, lane).ok())
@@ -48,14 +50,20 @@ Runtime::UpgradePiece Runtime::TellOfUpgrade(
   return core_->TellOfUpgrade(versions, first_slot);
 }
 
+const absl::flat_hash_set<uint32_t>& Runtime::PluginsOfStore() const {
+  return core_->plugins_of_store;
+}
+
 uint32_t Runtime::CountVersions(
     uint32_t first_slot,
-    absl::flat_hash_map<const ProcessType*, uint64_t>& live) const {
-  return Walk(core_->processes, first_slot,
-              [&](const Pid&, const ProcessType& type) {
-                ++live[&type];
-                return true;
-              });
+    absl::flat_hash_map<const ProcessType*, VersionCount>& counts) const {
+  return Walk(
+      core_->processes, first_slot,
+      [&](const Pid&, const ProcessType& type, const ProcessType* newer) {
+        ++counts[&type].live;
+        if (newer != nullptr) ++counts[newer].to_come;
+        return true;
+      });
 }
 
 }  // namespace actord::runtime

@@ -63,9 +63,10 @@ absl::StatusOr<std::vector<std::string>> ListPlugins(
 }  // namespace
 
 absl::Status LoadedPlugins::Load(const Config& config, const actord_host* host,
-                                 runtime::Catalog& catalog) {
+                                 runtime::Catalog& catalog, KeptPlugins* kept) {
   host_ = host;
   catalog_ = &catalog;
+  kept_ = kept;
   copies_.emplace(CacheDirectory(config));
   allowed_digests_ = config.plugin_digests;
   absl::Status status = LoadBuiltin(config);
@@ -131,8 +132,11 @@ absl::Status LoadedPlugins::LoadAtStart(const std::string& path) {
   }
   auto set = CreateHandlers(plugin);
   if (!set.ok()) return InFile(path, set.status());
+  runtime::CatalogEntries entries = EntriesOf(plugin);
+  const absl::Status kept = Keep(plugin, entries);
+  if (!kept.ok()) return InFile(path, kept);
   const auto put =
-      Put(InfoOf(plugin, path), EntriesOf(plugin), *std::move(set)).status();
+      Put(InfoOf(plugin, path), std::move(entries), *std::move(set)).status();
   return put.ok() ? put : InFile(path, put);
 }
 

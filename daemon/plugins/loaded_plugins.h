@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "daemon/plugins/kept_plugins.h"
 #include "daemon/settings/config.h"
 #include "handlers/commands/allowed_directories.h"
 #include "handlers/loader/handler_set.h"
@@ -41,10 +42,15 @@ class LoadedPlugins {
 
   // Loads the configured plugins, built-in handlers first, and fills the
   // catalog. A file with the same content as an earlier one is the same plugin
-  // and is skipped. An error names the file. Call it once, before all other
-  // functions.
+  // and is skipped. `kept`: keeps the files of plugins with durable types;
+  // null: there is no store. An error names the file. Call it once, before all
+  // other functions.
   absl::Status Load(const Config& config, const actord_host* host,
-                    runtime::Catalog& catalog);
+                    runtime::Catalog& catalog, KeptPlugins* kept);
+  // Loads the process types of a file that the store keeps, for processes that
+  // this version has written. No command of it is in force. An error says what
+  // is missing. For the start of the daemon, after Load.
+  absl::Status LoadKept(runtime::records::PluginNumber number);
 
   struct Loaded {
     PluginInfo plugin;
@@ -99,6 +105,9 @@ class LoadedPlugins {
   static PluginInfo InfoOf(const handlers::Plugin& plugin,
                            const std::string& path);
   static runtime::CatalogEntries EntriesOf(const handlers::Plugin& plugin);
+  // Keeps the file if the plugin has durable types, and numbers the entries.
+  absl::Status Keep(const handlers::Plugin& plugin,
+                    runtime::CatalogEntries& entries);
   absl::Status LoadBuiltin(const Config& config);
   absl::Status LoadAtStart(const std::string& path);
   // Copies the open file if nobody else can write it and if its digest is
@@ -134,6 +143,7 @@ class LoadedPlugins {
 
   const actord_host* host_ = nullptr;
   runtime::Catalog* catalog_ = nullptr;
+  KeptPlugins* kept_ = nullptr;
   // Directories by their absolute paths, opened at the start.
   std::vector<std::string> directories_;
   std::optional<handlers::AllowedDirectories> allowed_;

@@ -168,18 +168,13 @@ void PluginLoading::List(std::string name, ListDone done) {
 
 std::vector<PluginLoading::Version> PluginLoading::ListNow(
     const std::string& name) const {
-  absl::flat_hash_map<const runtime::ProcessType*, uint64_t> live;
+  absl::flat_hash_map<const runtime::ProcessType*,
+                      runtime::Runtime::VersionCount>
+      counts;
   uint32_t next = 0;
   do {
-    next = runtime_.CountVersions(next, live);
+    next = runtime_.CountVersions(next, counts);
   } while (next != 0);
-  absl::flat_hash_map<const runtime::ProcessType*, uint64_t> to_come;
-  for (const auto& [type, count] : live) {
-    if (const runtime::ProcessType* const newer =
-            type->upgrade_to.load(std::memory_order_acquire)) {
-      to_come[newer] += count;
-    }
-  }
   std::vector<Version> versions;
   for (LoadedPlugins::Version& version : plugins_.Versions()) {
     if (!name.empty() && version.plugin.name != name) continue;
@@ -192,9 +187,9 @@ std::vector<PluginLoading::Version> PluginLoading::ListNow(
       // turn that declined, for the counts that it wrote before.
       const uint64_t declined =
           type->declined_live.load(std::memory_order_acquire);
-      const uint64_t coming = to_come[type];
+      const auto& [live, to_come] = counts[type];
       listed.process_types.push_back(
-          {type, live[type], coming - std::min(coming, declined)});
+          {type, live, to_come - std::min(to_come, declined)});
     }
     std::sort(listed.process_types.begin(), listed.process_types.end(),
               [](const TypeVersion& a, const TypeVersion& b) {

@@ -1,4 +1,5 @@
-// Loading a plugin, or a new version of one, while the daemon runs.
+// Loading a plugin, or a new version of one, while the daemon runs, and the
+// versions that a store keeps.
 #include <memory>
 #include <utility>
 
@@ -76,7 +77,64 @@ absl::Status PutError(const std::string& path, const absl::Status& status) {
   return Invalid(reason::kInvalidPlugin, text);
 }
 
+// Maps an error of KeptPlugins.
+absl::Status KeepError(const std::string& path, const absl::Status& status) {
+  const std::string text =
+      absl::StrCat("plugin '", path, "': ", status.message());
+  if (absl::IsResourceExhausted(status)) {
+    return runtime::Retryable(absl::StatusCode::kResourceExhausted,
+                              reason::kStoreFull, text, absl::Seconds(10));
+  }
+  return Error(absl::StatusCode::kFailedPrecondition,
+               reason::kPluginNotReadable, text);
+}
+
 }  // namespace
+
+absl::Status LoadedPlugins::Keep(const handlers::Plugin& plugin,
+                                 runtime::CatalogEntries& entries) {
+  if (kept_ == nullptr || !plugin.has_durable_types()) return absl::OkStatus();
+  const absl::StatusOr<handlers::UniqueFd> file = plugin.OpenCopy();
+  if (!file.ok()) return file.status();
+  auto number = kept_->Keep(plugin.info().name, plugin.info().version,
+                            plugin.digest(), file->get());
+  if (!number.ok()) return number.status();
+  entries.plugin_number = *number;
+  return absl::OkStatus();
+}
+
+absl::Status LoadedPlugins::LoadKept(runtime::records::PluginNumber number) {
+  const auto kept = kept_->Find(number);
+  if (!kept.ok()) return kept.status();
+  const auto fails = [&](const absl::Status& why) {
+    return absl::Status(
+        why.code(),
+        absl::StrCat("version ", kept->version, " of plugin ", kept->name,
+                     " is not loaded from ", kept->path, ": ", why.message()));
+  };
+  const handlers::Plugin* plugin = FindDigest(kept->digest);
+  if (plugin == nullptr) {
+    const auto file = handlers::OpenPluginFile(kept->path);
+    if (!file.ok()) return fails(file.status());
+    auto copy = CopyAllowed(*file, kept->path);
+    if (!copy.ok()) return fails(copy.status());
+    if (copy->digest != kept->digest) {
+      return fails(absl::DataLossError(
+          absl::StrCat("the file is damaged: its SHA-256 is ", copy->digest)));
+    }
+    auto loaded = OpenPlugin(*std::move(copy), kept->path);
+    if (!loaded.ok()) return fails(loaded.status());
+    plugins_.push_back(*std::move(loaded));
+    plugin = plugins_.back().get();
+  }
+  runtime::CatalogEntries entries = EntriesOf(*plugin);
+  entries.plugin_number = number;
+  auto types = catalog_->AddFormer(entries);
+  if (!types.ok()) return fails(types.status());
+  const absl::MutexLock lock(&mutex_);
+  versions_.push_back({InfoOf(*plugin, kept->path), false, *std::move(types)});
+  return absl::OkStatus();
+}
 
 absl::StatusOr<handlers::UniqueFd> LoadedPlugins::OpenAllowed(
     const std::string& path, std::string& found) const {
@@ -181,6 +239,8 @@ absl::StatusOr<LoadedPlugins::Loaded> LoadedPlugins::LoadVersion(
   runtime::CatalogEntries entries = EntriesOf(plugin);
   entries.replace = true;
   entries.upgrade_processes = !new_processes_only;
+  status = Keep(plugin, entries);
+  if (!status.ok()) return KeepError(found, status);
   auto loaded = Put(info, std::move(entries), *std::move(set));
   if (!loaded.ok()) return PutError(found, loaded.status());
   return loaded;

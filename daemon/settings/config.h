@@ -88,6 +88,8 @@ struct StoreSettings {
   absl::Duration history_retention = absl::Hours(24);
   // 0: no process goes into quarantine for crashes.
   uint32_t max_crashes = 3;
+  // Files of plugins of which the store has no process.
+  uint32_t keep_plugins = 10;
 };
 
 struct Config {

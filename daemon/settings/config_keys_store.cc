@@ -131,6 +131,12 @@ void AddProcessKeys(std::vector<ConfigKey>& keys) {
        "of the daemon, another version of the plugin, and \"actorctl "
        "quarantine retry\" begin the count anew. 0 means never."},
       NumberCodec<uint32_t>{.max = 1000}, ACTORD_MEMBER(store.max_crashes)));
+  keys.push_back(Single(
+      {"store.keep_plugins", "store-keep-plugins", "N",
+       "The store keeps the file of each plugin with durable types that was "
+       "loaded. A start removes those of which the store has no process, but "
+       "for this many of the newest, up to 1000."},
+      NumberCodec<uint32_t>{.max = 1000}, ACTORD_MEMBER(store.keep_plugins)));
 }
 
 }  // namespace

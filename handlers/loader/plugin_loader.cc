@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "handlers/loader/plugin_file.h"
+#include "handlers/rules/durability.h"
 
 namespace actord::handlers {
 namespace {
@@ -178,14 +180,27 @@ absl::StatusOr<std::unique_ptr<Plugin>> Plugin::Load(
   if (status.ok()) status = CheckLibraryPaths(copy.file.get());
   if (!status.ok()) return InFile(path, status);
   const bool is_in_memory = copy.path.empty();
-  const absl::StatusOr<void*> library =
-      Open(is_in_memory ? LinkerPath(copy.file) : copy.path);
+  std::string linker_path = is_in_memory ? LinkerPath(copy.file) : copy.path;
+  const absl::StatusOr<void*> library = Open(linker_path);
   if (!library.ok()) return InFile(path, library.status());
   return Check(path,
                std::make_unique<OpenObject>(
-                   *library, std::move(copy.digest),
+                   *library, std::move(copy.digest), std::move(linker_path),
                    is_in_memory ? std::move(copy.file) : UniqueFd()),
                refused);
+}
+
+bool Plugin::has_durable_types() const {
+  const auto types = process_types();
+  return std::any_of(
+      types.begin(), types.end(), [](const actord_process_type* type) {
+        return type != nullptr &&
+               rules::DurabilityOf(*type).kind != rules::Durability::kNone;
+      });
+}
+
+absl::StatusOr<UniqueFd> Plugin::OpenCopy() const {
+  return OpenPluginFile(object_->path());
 }
 
 OpenObject::~OpenObject() {

@@ -34,12 +34,15 @@ inline constexpr size_t kMaxPluginEntries = 4096;
 // initialisers have run. The destructor closes it.
 class OpenObject {
  public:
-  // `file`: the descriptor whose number is part of the path by which the linker
-  // identifies the object. The descriptor stays open while the object is
-  // loaded, so that the number is not reused for another file. `file` may be
-  // empty.
-  OpenObject(void* library, std::string digest, UniqueFd file)
-      : library_(library), digest_(std::move(digest)), file_(std::move(file)) {}
+  // `path`: by which the linker has opened it. `file`: the descriptor whose
+  // number is part of the path by which the linker identifies the object. The
+  // descriptor stays open while the object is loaded, so that the number is not
+  // reused for another file. `file` may be empty.
+  OpenObject(void* library, std::string digest, std::string path, UniqueFd file)
+      : library_(library),
+        digest_(std::move(digest)),
+        path_(std::move(path)),
+        file_(std::move(file)) {}
   OpenObject(const OpenObject&) = delete;
   OpenObject& operator=(const OpenObject&) = delete;
   ~OpenObject();
@@ -47,10 +50,12 @@ class OpenObject {
   [[nodiscard]] void* library() const { return library_; }
   // The digest of its copy.
   [[nodiscard]] const std::string& digest() const { return digest_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   void* const library_;
   const std::string digest_;
+  const std::string path_;
   UniqueFd file_;
 };
 
@@ -79,11 +84,15 @@ class Plugin {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& digest() const { return object_->digest(); }
+  // Opens its copy for reading. Errors: those of OpenPluginFile.
+  [[nodiscard]] absl::StatusOr<UniqueFd> OpenCopy() const;
   [[nodiscard]] const actord_plugin_info& info() const { return *info_; }
   [[nodiscard]] std::span<const actord_process_type* const> process_types()
       const {
     return {info_->process_types, info_->process_type_count};
   }
+  // Whether processes of one of its types can be durable.
+  [[nodiscard]] bool has_durable_types() const;
   [[nodiscard]] std::span<const actord_command_handler* const> commands()
       const {
     return {info_->commands, info_->command_count};

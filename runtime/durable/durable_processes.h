@@ -24,6 +24,7 @@
 #include "runtime/process/outcome.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/process.h"
+#include "runtime/process/upgrading.h"
 #include "runtime/records/records.h"
 #include "runtime/settings/options.h"
 #include "runtime/system/clock.h"
@@ -76,6 +77,9 @@ struct DurableState {
     history_bytes =
         has_image ? 0 : history_bytes + step.record.size() + consumed_bytes;
   }
+  // The plugin whose code has the state, as the store has it, once Init has
+  // returned.
+  records::PluginNumber plugin = records::kNoPlugin;
   // How the process is durable, once Init has returned.
   records::Durability durability = records::Durability::kImage;
   // Set: the process is in quarantine (quarantine.h).
@@ -96,6 +100,13 @@ struct DurableState {
   // The outstanding yields, as the store has them, until the first turn after a
   // restart takes them up.
   std::vector<records::YieldImage> yields;
+  [[nodiscard]] YieldAdoption Adoptable() const {
+    YieldAdoption adoption;
+    for (const records::YieldImage& yield : yields) {
+      adoption.outstanding.insert(yield.tag);
+    }
+    return adoption;
+  }
   // When the lifetime ends, until the first turn after a restart; 0: never.
   uint64_t lifetime_ns = 0;
   // True until the start of the process is told. Null: it is told.

@@ -112,6 +112,12 @@ class OpenedStore final : public DurableStore {
   // name. UNAVAILABLE: the journal has failed or is closed.
   absl::Status KeepOwner(Owner owner, const std::string& name);
 
+  // Calls `use` with the plugins that have numbers, in the order of the
+  // numbers. DATA_LOSS: the store is damaged.
+  absl::Status ForEachPlugin(absl::FunctionRef<void(records::Plugin&&)> use);
+  // The number stands for the plugin from now on, as KeepOwner.
+  absl::Status KeepPlugin(const records::Plugin& plugin);
+
   // The program is about to end itself, and no step is to blame for it.
   void NoteExit() {
     if (marks_ != nullptr) marks_->NoteExit();
@@ -149,6 +155,8 @@ class OpenedStore final : public DurableStore {
   absl::Status ReadHistory(StoredProcess& process);
   // A read waits for the thread of the rounds.
   void AskForRead();
+  template <typename OneRecord>
+  absl::Status Append(const OneRecord& record);
   void RunRounds();
   // Ends the round if it is due.
   absl::Status MayEndRound();

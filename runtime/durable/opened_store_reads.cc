@@ -219,13 +219,39 @@ absl::Status OpenedStore::ForEachOwner(
                       });
 }
 
-absl::Status OpenedStore::KeepOwner(Owner owner, const std::string& name) {
+absl::Status OpenedStore::ForEachPlugin(
+    absl::FunctionRef<void(records::Plugin&&)> use) {
+  const std::string prefix = KeyOf(KeyKind::kPlugin);
+  absl::Status damage;
+  absl::Status status =
+      state_->Scan(prefix, BehindPrefix(prefix),
+                   [&](std::string_view /*key*/, std::string_view value) {
+                     records::Plugin plugin;
+                     damage.Update(DecodeFields(value, plugin));
+                     if (damage.ok()) use(std::move(plugin));
+                     return damage.ok();
+                   });
+  return damage.ok() ? status
+                     : absl::DataLossError(absl::StrCat(
+                           "the entry of a plugin: ", damage.message()));
+}
+
+template <typename OneRecord>
+absl::Status OpenedStore::Append(const OneRecord& record) {
   std::string payload;
-  records::Encode(records::OwnerName{.owner = owner, .name = name}, payload);
+  records::Encode(record, payload);
   return journal_
-      ->Append({static_cast<uint16_t>(records::Kind::kOwner),
-                records::FlagsOf(records::Kind::kOwner), payload})
+      ->Append({static_cast<uint16_t>(OneRecord::kKind),
+                records::FlagsOf(OneRecord::kKind), payload})
       .status();
+}
+
+absl::Status OpenedStore::KeepOwner(Owner owner, const std::string& name) {
+  return Append(records::OwnerName{.owner = owner, .name = name});
+}
+
+absl::Status OpenedStore::KeepPlugin(const records::Plugin& plugin) {
+  return Append(plugin);
 }
 
 }  // namespace actord::runtime

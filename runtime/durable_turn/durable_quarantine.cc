@@ -62,7 +62,9 @@ bool DurableTurn::Leave(Process& process, Turn& turn, DurableState& state,
   const std::string_view method =
       was.descriptor->methods[process.method.load(std::memory_order_relaxed)]
           .name;
-  const ProcessType* const type = shared_.catalog.FindProcessType(was.name);
+  const ProcessType* const type =
+      state.restore_due ? shared_.catalog.FindStored(was.name, state.plugin)
+                        : shared_.catalog.FindProcessType(was.name);
   const absl::Status fits =
       WhyTypeDoesNotFit(type, {.process_type = was.name,
                                .method = method,

@@ -29,6 +29,11 @@ void KeepChildren(StepRecord& record) {
   });
 }
 
+std::string WhyNoImage(const absl::Status& status) {
+  return absl::StrCat("a durable process needs an image after each step: ",
+                      status.message());
+}
+
 EndCause Failed(absl::StatusCode code, std::string message) {
   return {EndKind::kFailed, code, std::move(message)};
 }
@@ -180,7 +185,7 @@ std::optional<EndCause> DurableTurn::TakeImage(
   }
   absl::StatusOr<std::string> taken = images_.Take(process, turn);
   if (!taken.ok()) {
-    return Failed(taken.status().code(), std::string(taken.status().message()));
+    return Failed(taken.status().code(), WhyNoImage(taken.status()));
   }
   image = *std::move(taken);
   return std::nullopt;

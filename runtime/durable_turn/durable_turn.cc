@@ -18,6 +18,7 @@ DurableTurn::DurableTurn(const Shared& shared, LiveWorld& world,
       caller_(parts.caller),
       beginning_(parts.beginning),
       applier_(parts.applier),
+      upgrader_(parts.upgrader),
       teardown_(parts.teardown),
       world_(world),
       lane_(lane),
@@ -86,11 +87,18 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
   if (process.init_due) {
     if (const auto verdict = Begin(process, turn, state)) return *verdict;
   }
+  if (const ProcessType* const newer = NewerVersion(process)) {
+    Upgrade(process, turn, state, *newer);
+  }
   if (!inbox_.FillFromUrgent(process, turn)) {
     return BeginEnd(process, turn, state, inbox_.TakeEndCause(), 0);
   }
   if (!attempt.blocked) inbox_.FillFromMessages(process, turn);
-  if (turn.count != 0 || process.step_due) return Step(process, turn, state);
+  if (turn.count != 0 || process.step_due) {
+    const int32_t verdict = Step(process, turn, state);
+    if (!state.end) UpgradeIfPutOff(process, turn, state);
+    return verdict;
+  }
   return attempt.blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
 }
 
@@ -126,12 +134,10 @@ int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
 absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
                                   DurableState& state) {
   const bool step_due = process.step_due;
-  absl::Status status =
-      IsReplayed(process)
-          ? replay_.Run(process, turn, state)
-          : images_.Restore(process, turn, *state.image, state.yields);
+  absl::Status status = RestoreVersion(process, turn, state);
   process.step_due = step_due;
   if (!status.ok()) return status;
+  NoteVersion(process, turn, state, std::nullopt);
   for (const StepOfHistory& step : state.history) {
     uint64_t consumed_bytes = 0;
     for (const Consumed& one : step.consumed) {
@@ -181,7 +187,8 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   records::Started started{.pid = pid,
                            .turn = TurnOf(process),
-                           .traps_exits = rules::TrapsExits(*type.descriptor)};
+                           .traps_exits = rules::TrapsExits(*type.descriptor),
+                           .plugin = type.plugin_number};
   const uint64_t lifetime_ns = shared_.limits.max_lifetime_ns();
   if (lifetime_ns != LiveLimits::kForeverNs) {
     started.lifetime_ns = durable().NowNs() + lifetime_ns;
@@ -193,12 +200,15 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   } else {
     absl::StatusOr<std::string> image = images_.Take(process, turn);
     if (!image.ok()) {
-      return refuse({EndKind::kInitRefused, image.status().code(),
-                     std::string(image.status().message())},
-                    true);
+      return refuse(
+          {EndKind::kInitRefused, image.status().code(),
+           absl::StrCat("a durable process needs an image after Init: ",
+                        image.status().message())},
+          true);
     }
     started.image = *std::move(image);
   }
+  state.plugin = type.plugin_number;
   const absl::StatusOr<uint64_t> position = durable().Append(started);
   if (!position.ok()) {
     return refuse({EndKind::kInitRefused, position.status().code(),

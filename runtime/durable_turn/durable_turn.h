@@ -20,7 +20,10 @@
 //
 // A process whose state cannot be restored is in quarantine (quarantine.h): it
 // keeps everything that comes, and takes no step until somebody asks it to try
-// again. It then tries with the version of its type that is in force.
+// again.
+//
+// A process upgrades to a newer version of its type as by a restart
+// (durable_upgrade.cc).
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -58,6 +61,7 @@
 #include "runtime/turn/teardown.h"
 #include "runtime/turn/turn.h"
 #include "runtime/turn/turn_parts.h"
+#include "runtime/turn/upgrader.h"
 #include "runtime/yields/lifetimes.h"
 #include "runtime/yields/yield_broker.h"
 
@@ -144,6 +148,27 @@ class DurableTurn {
   // Fails the calls that wait in the mailbox: quarantine.h, (1) and (2).
   void RefuseCalls(Process& process, Turn& turn, const absl::Status& why);
 
+  // ---- durable_upgrade.cc
+
+  // The version to which the process is to upgrade; null: there is none, or the
+  // process has declined it.
+  static const ProcessType* NewerVersion(Process& process);
+  void Upgrade(Process& process, Turn& turn, DurableState& state,
+               const ProcessType& target);
+  // Asks again after a step.
+  void UpgradeIfPutOff(Process& process, Turn& turn, DurableState& state);
+  // Makes the state again: of a newer version, if the image is enough for that,
+  // otherwise of the version that has written the image or the history.
+  absl::Status RestoreVersion(Process& process, const Turn& turn,
+                              DurableState& state);
+  absl::Status RestoreAs(Process& process, const Turn& turn,
+                         const DurableState& state, const ProcessType& type,
+                         uint32_t method);
+  // Appends the record of the upgrade, if the process is of another version
+  // than the store says.
+  void NoteVersion(const Process& process, const Turn& turn,
+                   DurableState& state, std::optional<std::string> image);
+
   // ---- durable_turn.cc
 
   absl::Status Restore(Process& process, const Turn& turn, DurableState& state);
@@ -203,6 +228,7 @@ class DurableTurn {
   StepCaller& caller_;
   Beginning& beginning_;
   Applier& applier_;
+  Upgrader& upgrader_;
   Teardown& teardown_;
   LiveWorld& world_;
   Lane& lane_;

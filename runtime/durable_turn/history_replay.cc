@@ -66,7 +66,11 @@ absl::Status HistoryReplay::Run(Process& process, const Turn& turn,
   caller_.record().keeps_answers = true;
   absl::Status status;
   if (state.image) {
-    status = images_.Restore(process, turn, *state.image, state.yields);
+    const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+    YieldAdoption adoption = state.Adoptable();
+    status = images_.Restore(process, turn, type,
+                             process.method.load(std::memory_order_relaxed),
+                             *state.image, adoption);
   } else {
     process.next_tag = 1;
     process.steps.store(0, std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 
 #include "runtime/delivery/logged_events.h"
 #include "runtime/durable_turn/durable_turn.h"
+#include "runtime/process/upgrading.h"
 
 namespace actord::runtime {
 
@@ -18,7 +19,7 @@ bool DurableTurn::WaitsForMessages(const Process& process, const Turn& turn,
          process.messages.IsEmpty() && process.replies == 0 &&
          process.admitted == nullptr && process.input == nullptr &&
          (process.owed_calls == nullptr || process.owed_calls->calls.empty()) &&
-         process.upgrading == nullptr &&
+         (process.upgrading == nullptr || process.upgrading->fenced.empty()) &&
          process.yields_count.load(std::memory_order_relaxed) == 0 &&
          !process.cancel_requested.load(std::memory_order_relaxed) &&
          state.calls.empty() && state.yields.empty() &&
@@ -46,6 +47,7 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
                 std::exchange(process.state, nullptr));
   process.running.store(false, std::memory_order_relaxed);
   delete std::exchange(process.owed_calls, nullptr);
+  Upgrading::ForgetAttempts(process);
   durable().NoteCalls(state);
   if (shared_.processes.Sleep(process, pid, turn.word)) {
     durable().ForgetDormant(process);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "handlers/rules/durability.h"
+#include "runtime/crash/running_code.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
 
@@ -53,11 +54,9 @@ absl::StatusOr<StateImage> StateImages::Snapshot(Process& process,
     image = absl::InternalError(
         absl::StrCat("Snapshot broke a rule: ", record.misuse.message()));
   } else if (result.status != ACTORD_OK) {
-    image = absl::Status(
-        ErrorCodeFromAbi(result.status),
-        absl::StrCat("Snapshot refused, and a durable process needs an image "
-                     "after each step: ",
-                     record.TakeFailure()));
+    image =
+        absl::Status(ErrorCodeFromAbi(result.status),
+                     absl::StrCat("Snapshot refused: ", record.TakeFailure()));
   } else {
     image = StateImage{.state = record.TakeResult(), .version = type.version};
   }
@@ -65,10 +64,10 @@ absl::StatusOr<StateImage> StateImages::Snapshot(Process& process,
   return image;
 }
 
-absl::Status StateImages::Restore(
-    Process& process, const Turn& turn, const std::string& encoded,
-    const std::vector<records::YieldImage>& yields) {
-  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+absl::Status StateImages::Restore(Process& process, const Turn& turn,
+                                  const ProcessType& type, uint32_t method,
+                                  const std::string& encoded,
+                                  YieldAdoption& adoption) {
   StateImage image;
   absl::Status status = DecodeFields(encoded, image);
   if (!status.ok()) return status;
@@ -76,7 +75,7 @@ absl::Status StateImages::Restore(
   const rules::TypeDurability& how = type.durability;
   if (how.kind != rules::Durability::kFlatImage ||
       how.flat_version != image.flat_version) {
-    return CallRestore(process, turn, type, image, yields);
+    return CallRestore(process, turn, type, method, image, adoption);
   }
   if (image.state.bytes.size() != how.flat_bytes) {
     return absl::FailedPreconditionError(
@@ -90,15 +89,17 @@ absl::Status StateImages::Restore(
   return absl::OkStatus();
 }
 
-absl::Status StateImages::CallRestore(
-    Process& process, const Turn& turn, const ProcessType& type,
-    const StateImage& image, const std::vector<records::YieldImage>& yields) {
+absl::Status StateImages::CallRestore(Process& process, const Turn& turn,
+                                      const ProcessType& type, uint32_t method,
+                                      const StateImage& image,
+                                      YieldAdoption& adoption) {
   if (type.restore == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("the flat state has flat_version ", image.flat_version,
                      ", and the type has ", type.durability.flat_version,
                      " and no restore"));
   }
+  const VersionScope version(type);
   const size_t bytes = type.descriptor->state_size;
   void* const state = process.NewState(lane_.buffers(), bytes);
   actord_payload snapshot = ToAbi(image.state);
@@ -106,14 +107,10 @@ absl::Status StateImages::CallRestore(
   if (image.flat_version != 0) {
     snapshot.content_type = ToAbi(kFlatContentType);
   }
-  YieldAdoption adoption;
-  for (const records::YieldImage& yield : yields) {
-    adoption.outstanding.insert(yield.tag);
-  }
   const StepCaller::UpgradeCallResult result =
       caller_.Restore(process, turn, type, state,
                       {.struct_size = sizeof(actord_restore),
-                       .method = process.method.load(std::memory_order_relaxed),
+                       .method = method,
                        .snapshot = snapshot,
                        .from_version = ToAbi(std::string_view(image.version)),
                        .reason = ACTORD_RESTORE_RECOVERY,

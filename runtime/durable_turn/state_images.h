@@ -6,7 +6,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,6 +19,8 @@
 
 namespace actord::runtime {
 
+struct YieldAdoption;  // upgrading.h
+
 class StateImages {
  public:
   StateImages(StepCaller& caller, Lane& lane) : caller_(caller), lane_(lane) {}
@@ -29,20 +30,21 @@ class StateImages {
   // The encoded image of the state. The record of the last call stays as it is.
   // An error: what Snapshot said or did.
   absl::StatusOr<std::string> Take(Process& process, const Turn& turn);
-  // Makes the state of the process from an encoded image. An error: why it
-  // cannot be; then the process has no state. Restore may adopt the `yields`,
-  // and all of them stay outstanding in any case. Precondition: the process has
-  // no state.
+  // Makes the state of a process of `type`, with this method, from an encoded
+  // image. An error: why it cannot be; then the process keeps the state that it
+  // had, or none. Otherwise that state is the caller's to close. Restore may
+  // adopt the yields of `adoption`, and all of them stay outstanding in any
+  // case.
   absl::Status Restore(Process& process, const Turn& turn,
-                       const std::string& encoded,
-                       const std::vector<records::YieldImage>& yields);
+                       const ProcessType& type, uint32_t method,
+                       const std::string& encoded, YieldAdoption& adoption);
 
  private:
   absl::StatusOr<StateImage> Snapshot(Process& process, const Turn& turn,
                                       const ProcessType& type);
   absl::Status CallRestore(Process& process, const Turn& turn,
-                           const ProcessType& type, const StateImage& image,
-                           const std::vector<records::YieldImage>& yields);
+                           const ProcessType& type, uint32_t method,
+                           const StateImage& image, YieldAdoption& adoption);
 
   StepCaller& caller_;
   Lane& lane_;

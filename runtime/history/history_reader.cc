@@ -31,9 +31,7 @@ absl::StatusOr<std::optional<T>> ReadValue(StateStore& state,
 
 // Whether the line tells the number of the step before it, or of itself.
 bool TellsStep(const HistoryItem& item) {
-  return item.kind == HistoryKind::kStep ||
-         item.kind == HistoryKind::kStarted ||
-         item.kind == HistoryKind::kUpgraded;
+  return item.kind == HistoryKind::kStep || item.kind == HistoryKind::kStarted;
 }
 
 }  // namespace
@@ -65,19 +63,26 @@ absl::Status HistoryReader::ReadBase(StateStore& state) {
     offset_unix_ns_ = (*meta)->unix_ns;
     offset_store_ns_ = (*meta)->time_ns;
   }
-  if (!entry_.has_value()) return absl::OkStatus();
-  const std::string prefix = KeyOf(KeyKind::kMail, order_.pid);
   absl::Status damage;
+  std::string prefix = KeyOf(KeyKind::kPlugin);
   absl::Status status =
       state.Scan(prefix, BehindPrefix(prefix),
-                 [&](std::string_view key, std::string_view value) {
-                   more_waiting_ = mailbox_.size() == kMaxWaiting;
-                   if (more_waiting_) return false;
-                   auto& [position, mail] = mailbox_.emplace_back();
-                   position = NumberIn(key, kKeyKindBytes + kKeyPidBytes);
-                   damage.Update(DecodeFields(value, mail));
+                 [&](std::string_view /*key*/, std::string_view value) {
+                   damage.Update(DecodeFields(value, plugins_.emplace_back()));
                    return damage.ok();
                  });
+  if (!damage.ok()) return absl::DataLossError(damage.message());
+  if (!status.ok() || !entry_.has_value()) return status;
+  prefix = KeyOf(KeyKind::kMail, order_.pid);
+  status = state.Scan(prefix, BehindPrefix(prefix),
+                      [&](std::string_view key, std::string_view value) {
+                        more_waiting_ = mailbox_.size() == kMaxWaiting;
+                        if (more_waiting_) return false;
+                        auto& [position, mail] = mailbox_.emplace_back();
+                        position = NumberIn(key, kKeyKindBytes + kKeyPidBytes);
+                        damage.Update(DecodeFields(value, mail));
+                        return damage.ok();
+                      });
   if (!damage.ok()) return absl::DataLossError(damage.message());
   return status;
 }
@@ -101,6 +106,7 @@ absl::Status HistoryReader::Begin() {
 void HistoryReader::Rewind() {
   trace_.emplace(order_.pid, order_.max_payload_bytes);
   trace_->SetOffset(offset_unix_ns_, offset_store_ns_);
+  for (const records::Plugin& plugin : plugins_) trace_->SetPlugin(plugin);
   first_ = next_ = store_.journal().FirstLsn();
   reader_.emplace(store_.journal().Read(first_));
 }

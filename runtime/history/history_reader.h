@@ -105,6 +105,7 @@ class HistoryReader {
   uint64_t offset_unix_ns_ = 0;
   uint64_t offset_store_ns_ = 0;
   uint64_t stored_from_ = 0;  // steps before this position were shown
+  std::vector<records::Plugin> plugins_;
 
   // Lines before the line about the beginning, whose step is not known yet.
   bool has_begun_ = false;

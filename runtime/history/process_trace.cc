@@ -32,13 +32,6 @@ std::string PidInSteps(const Pid& pid) {
   return bytes;
 }
 
-std::string ShortDigest(std::string_view sha256) {
-  constexpr size_t kShownBytes = 6;
-  return sha256.empty()
-             ? "built in"
-             : absl::BytesToHexString(ToAbsl(sha256.substr(0, kShownBytes)));
-}
-
 const char* TextOf(records::DropReason reason) {
   switch (reason) {
     case records::DropReason::kUnknownProcess:
@@ -100,6 +93,7 @@ bool ProcessTrace::Concerns(const RecordView& record) const {
   const std::string_view bytes = record.payload;
   switch (static_cast<records::Kind>(record.kind)) {
     case records::Kind::kTime:
+    case records::Kind::kPlugin:
       return true;
     case records::Kind::kStep:
       return HasBytes(bytes, pid_in_fields_) ||
@@ -117,7 +111,6 @@ bool ProcessTrace::Concerns(const RecordView& record) const {
     case records::Kind::kUpgraded:
       return HasBytes(bytes, pid_in_fields_);
     case records::Kind::kForgotten:
-    case records::Kind::kPlugin:
     case records::Kind::kCheckpoint:
     case records::Kind::kOwner:
       return false;
@@ -236,10 +229,23 @@ void ProcessTrace::Take(const records::Upgraded& record, Items& items) {
   if (record.pid != pid_) return;
   facts_.seen = true;
   HistoryItem item = Item(HistoryKind::kUpgraded, 0);
-  item.step = facts_.last_step = record.turn.step;
-  item.detail =
-      absl::StrCat(ShortDigest(record.from), " to ", ShortDigest(record.to));
+  item.step = facts_.last_step;
+  const auto name = [this](records::PluginNumber number) {
+    const auto plugin = plugins_.find(number);
+    if (plugin != plugins_.end()) return plugin->second;
+    return number == records::kNoPlugin ? "a version that is not known"
+                                        : absl::StrCat("plugin ", number);
+  };
+  item.detail = absl::StrCat(name(record.from), " to ", name(record.to));
   items.push_back(std::move(item));
+}
+
+void ProcessTrace::SetPlugin(const records::Plugin& plugin) {
+  plugins_[plugin.number] = absl::StrCat(plugin.name, " ", plugin.version);
+}
+
+void ProcessTrace::Take(const records::Plugin& record, Items& /*items*/) {
+  SetPlugin(record);
 }
 
 // ---- What comes from outside

@@ -60,6 +60,9 @@ class ProcessTrace {
                           const std::vector<Consumed>& consumed,
                           std::vector<HistoryItem>& items);
   [[nodiscard]] const Facts& facts() const { return facts_; }
+  // What the number of a plugin stands for. Take learns it from the journal,
+  // too.
+  void SetPlugin(const records::Plugin& plugin);
 
   // The line of an event that waits in the mailbox. Its body may be in a record
   // that was taken.
@@ -102,6 +105,7 @@ class ProcessTrace {
   void Take(const records::YieldOver& record, Items& items);
   void Take(const records::Ended& record, Items& items);
   void Take(const records::Upgraded& record, Items& items);
+  void Take(const records::Plugin& record, Items& items);
   void Take(const records::Time& record, Items& items);
   void Take(const auto& /*record*/, Items& /*items*/) {}
 
@@ -146,6 +150,8 @@ class ProcessTrace {
   absl::flat_hash_map<uint64_t, uint64_t> calls_;
   // Tags of process.spawn that wait for the child.
   absl::flat_hash_map<Pid, uint64_t> spawns_;
+  // Names and versions.
+  absl::flat_hash_map<records::PluginNumber, std::string> plugins_;
 };
 
 }  // namespace actord::runtime

@@ -103,6 +103,7 @@ Judgement DecodeMeta(std::string_view bytes, Meta& meta) {
     return Judgement::kBad;
   }
   if (Get<uint16_t>(bytes, 10) > kJournalFormat) return Judgement::kNewer;
+  if (Get<uint16_t>(bytes, 8) < kJournalFormat) return Judgement::kOlder;
   meta.in_use = Get<uint32_t>(bytes, 12) != 0;
   meta.store = GetStore(bytes, 16);
   meta.sequence = Get<uint64_t>(bytes, 32);

@@ -25,8 +25,9 @@ namespace actord::runtime {
 inline constexpr uint64_t kBlockBytes = 4096;
 // Position of a store's first record. 0 is no position.
 inline constexpr uint64_t kFirstLsn = 8;
-// What this build writes, and the newest that it reads.
-inline constexpr uint16_t kJournalFormat = 1;
+// What this build writes, and the only one that it reads: format 1 was that of
+// builds before the first release.
+inline constexpr uint16_t kJournalFormat = 2;
 
 inline constexpr size_t kSegmentHeaderBytes = kBlockBytes;
 inline constexpr size_t kGroupHeaderBytes = 88;
@@ -64,6 +65,7 @@ enum class Judgement {
   kBad,
   // Intact, and written in a format that this build does not read.
   kNewer,
+  kOlder,  // of META alone, which is read first
 };
 
 // ---- META-0 and META-1 -----------------------------------------------------

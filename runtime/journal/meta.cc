@@ -43,6 +43,11 @@ absl::StatusOr<Meta> MetaFiles::Read(std::string& damaged) {
             Path(copy),
             ": a newer version of actord has written this store; start that "
             "version"));
+      case Judgement::kOlder:
+        return absl::FailedPreconditionError(absl::StrCat(
+            Path(copy),
+            ": a build of actord before its first release has written this "
+            "store, in a format that no other build reads; start that build"));
       case Judgement::kBad:
         damaged = Path(copy);
         first_copy_ = copy;

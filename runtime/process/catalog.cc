@@ -120,6 +120,19 @@ absl::Status CheckCommand(const actord_command_handler* command) {
   return absl::OkStatus();
 }
 
+// Whether durable processes of `former` can go on as processes of `type`.
+bool CanTakeOver(const ProcessType& former, const ProcessType& type) {
+  if (!former.can_be_durable() || !type.can_be_durable()) return false;
+  if (former.descriptor == type.descriptor) return true;
+  const rules::TypeDurability& before = former.durability;
+  const rules::TypeDurability& now = type.durability;
+  if (former.is_replayed() || type.is_replayed()) {
+    return before.kind == now.kind && before.has_snapshots && now.has_snapshots;
+  }
+  return type.restore != nullptr ||
+         (before.kind == now.kind && before.flat_version == now.flat_version);
+}
+
 absl::Status Taken(absl::string_view what, absl::string_view name,
                    absl::string_view plugin) {
   return absl::AlreadyExistsError(
@@ -189,21 +202,50 @@ absl::StatusOr<std::vector<const ProcessType*>> Catalog::Add(
   return std::move(change.added);
 }
 
+std::unique_ptr<ProcessType> Catalog::TypeOf(
+    const actord_process_type* descriptor, const CatalogEntries& entries) {
+  auto type = std::make_unique<ProcessType>();
+  type->descriptor = descriptor;
+  type->name = descriptor->name;
+  type->plugin = entries.plugin;
+  type->version = entries.version;
+  type->code =
+      FingerprintOf({}, {{entries.plugin, entries.version, entries.digest}})
+          .low;
+  type->plugin_number = entries.plugin_number;
+  if (rules::HasUpgrades(*descriptor)) {
+    type->snapshot = descriptor->snapshot;
+    type->restore = descriptor->restore;
+  }
+  type->durability = rules::DurabilityOf(*descriptor);
+  return type;
+}
+
+absl::StatusOr<std::vector<const ProcessType*>> Catalog::AddFormer(
+    const CatalogEntries& entries) {
+  const MutexLock lock(mutex_);
+  std::vector<std::unique_ptr<ProcessType>> types;
+  for (const actord_process_type* descriptor : entries.process_types) {
+    absl::Status status = CheckProcessType(descriptor);
+    if (!status.ok()) return status;
+    types.push_back(TypeOf(descriptor, entries));
+  }
+  std::vector<const ProcessType*> added;
+  for (std::unique_ptr<ProcessType>& former : types) {
+    added.push_back(former.get());
+    former->in_force.store(false, std::memory_order_relaxed);
+    const ProcessType* const now = FindProcessType(former->name);
+    if (now != nullptr && CanTakeOver(*former, *now)) {
+      former->durable_upgrade_to.store(now, std::memory_order_release);
+    }
+    process_types_[former->name].push_back(std::move(former));
+  }
+  return added;
+}
+
 void Catalog::Put(const CatalogEntries& entries, Table& table, Change& change) {
   for (const actord_process_type* descriptor : entries.process_types) {
-    auto type = std::make_unique<ProcessType>();
-    type->descriptor = descriptor;
-    type->name = descriptor->name;
-    type->plugin = entries.plugin;
-    type->version = entries.version;
-    type->code =
-        FingerprintOf({}, {{entries.plugin, entries.version, entries.digest}})
-            .low;
-    if (rules::HasUpgrades(*descriptor)) {
-      type->snapshot = descriptor->snapshot;
-      type->restore = descriptor->restore;
-    }
-    type->durability = rules::DurabilityOf(*descriptor);
+    auto type = TypeOf(descriptor, entries);
     const ProcessType* const now = type.get();
     const auto it = table.type_by_name.find(now->name);
     if (it == table.type_by_name.end()) {
@@ -251,6 +293,9 @@ void Catalog::UpgradeTo(const ProcessType& type, bool wanted) {
     // Release: pairs with the acquire of the turn, and covers all of `type`.
     former->upgrade_to.store(wanted && can ? &type : nullptr,
                              std::memory_order_release);
+    former->durable_upgrade_to.store(
+        wanted && CanTakeOver(*former, type) ? &type : nullptr,
+        std::memory_order_release);
   }
 }
 
@@ -270,6 +315,29 @@ const ProcessType* Catalog::FindProcessType(std::string_view name) const {
   const Table& now = table();
   const auto it = now.type_by_name.find(ToAbsl(name));
   return it == now.type_by_name.end() ? nullptr : it->second;
+}
+
+const ProcessType* Catalog::FindVersion(std::string_view name,
+                                        uint32_t plugin_number) const {
+  const ProcessType* const now = FindProcessType(name);
+  if (now != nullptr && now->plugin_number == plugin_number) return now;
+  const MutexLock lock(mutex_);
+  const auto versions = process_types_.find(ToAbsl(name));
+  if (versions == process_types_.end()) return nullptr;
+  // The newest first: the same file may have been put in force again.
+  for (auto type = versions->second.rbegin(); type != versions->second.rend();
+       ++type) {
+    if ((*type)->plugin_number == plugin_number) return type->get();
+  }
+  return nullptr;
+}
+
+const ProcessType* Catalog::FindStored(std::string_view name,
+                                       uint32_t plugin_number) const {
+  const ProcessType* const now = FindProcessType(name);
+  if (now == nullptr || plugin_number == 0) return now;
+  const ProcessType* const version = FindVersion(name, plugin_number);
+  return version == nullptr ? now : version;
 }
 
 const CommandHandler* Catalog::FindCommand(std::string_view name) const {

@@ -61,6 +61,8 @@ struct ProcessType {
   // force, or null if they stay as they are. Add writes it with release, when
   // all of the new version is in force; each turn reads it with acquire.
   mutable std::atomic<const ProcessType*> upgrade_to{nullptr};
+  // The same for durable processes.
+  mutable std::atomic<const ProcessType*> durable_upgrade_to{nullptr};
   // Add writes it with release. A relaxed read is enough to check a remembered
   // look-up.
   mutable std::atomic<bool> in_force{true};
@@ -69,6 +71,9 @@ struct ProcessType {
   std::string version;  // version of that plugin; "": not known
   // Another number for another plugin file, version or name.
   uint64_t code = 0;
+  // What the records of the store name the plugin file by; 0: it is built in,
+  // or there is no store.
+  uint32_t plugin_number = 0;
   // How its processes can be durable.
   rules::TypeDurability durability;
   // Whether its processes can be durable.
@@ -123,7 +128,8 @@ struct CatalogEntries {
   };
   std::string plugin = {};
   std::string version = {};
-  std::string digest = {};  // of the plugin's file; "": not known
+  std::string digest = {};     // of the plugin's file; "": not known
+  uint32_t plugin_number = 0;  // as ProcessType::plugin_number
   std::vector<const actord_process_type*> process_types = {};
   std::vector<Command> commands = {};
   // True: new entries replace this plugin's entries of the same name in force.
@@ -146,6 +152,12 @@ class Catalog {
   // which plugin has the name already.
   absl::StatusOr<std::vector<const ProcessType*>> Add(
       const CatalogEntries& entries);
+  // Adds the types of a former version, without its commands, for processes
+  // that the store has of this version. FindProcessType does not find them.
+  // Durable processes upgrade from them to the types in force of the same
+  // names. INVALID_ARGUMENT: as Add.
+  absl::StatusOr<std::vector<const ProcessType*>> AddFormer(
+      const CatalogEntries& entries);
   // Add for one process type or one command handler.
   absl::Status AddProcessType(const actord_process_type* descriptor,
                               std::string_view plugin);
@@ -155,6 +167,16 @@ class Catalog {
   // The types and handlers in force now. The results stay valid.
   [[nodiscard]] const ProcessType* FindProcessType(std::string_view name) const;
   [[nodiscard]] const CommandHandler* FindCommand(std::string_view name) const;
+  // The type of this name in a plugin file, in force or not. Null: no plugin
+  // with that number was added, or it has no such type. Precondition: the
+  // number is not 0.
+  [[nodiscard]] const ProcessType* FindVersion(std::string_view name,
+                                               uint32_t plugin_number) const;
+  // The type for a process that the store has: of the plugin file that has
+  // written its state, if that was added, otherwise the one in force. Null: no
+  // type of this name is in force.
+  [[nodiscard]] const ProcessType* FindStored(std::string_view name,
+                                              uint32_t plugin_number) const;
   [[nodiscard]] const std::vector<const ProcessType*>& process_types() const {
     return table().process_types;
   }
@@ -184,12 +206,14 @@ class Catalog {
   // Puts the entries into `table`, which no other thread has.
   void Put(const CatalogEntries& entries, Table& table, Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Sets `upgrade_to` of all former versions of `type`: to `type` if the
+  static std::unique_ptr<ProcessType> TypeOf(
+      const actord_process_type* descriptor, const CatalogEntries& entries);
+  // Sets to what all former versions of `type` upgrade: to `type` if the
   // upgrade is `wanted` and possible, otherwise to null.
   void UpgradeTo(const ProcessType& type, bool wanted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   // All types (by name), handlers and tables that were ever added. The last
   // table is in force.
   absl::flat_hash_map<std::string,

@@ -79,14 +79,6 @@ void FieldWriter::Body(const Positions& value) {
   }
 }
 
-void FieldWriter::Body(const Tags& value) {
-  uint64_t before = 0;
-  for (const uint64_t tag : value.list) {
-    Varint(Fold(tag - before));
-    before = tag;
-  }
-}
-
 void FieldWriter::Body(const Fingerprint& value) {
   for (uint64_t half : {value.high, value.low}) {
     for (int i = 0; i < 8; ++i, half >>= 8) {
@@ -217,14 +209,6 @@ void FieldReader::Body(Positions& value) {
     }
     value.list.push_back(position);
     before = position.lsn;
-  }
-}
-
-void FieldReader::Body(Tags& value) {
-  uint64_t before = 0;
-  while (ok() && !left_.empty()) {
-    before += Unfold(Varint());
-    value.list.push_back(before);
   }
 }
 

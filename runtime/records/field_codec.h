@@ -48,11 +48,6 @@ struct Positions {
   std::vector<Position> list;
   friend bool operator==(const Positions&, const Positions&) = default;
 };
-// Tags in one field, as Positions.
-struct Tags {
-  std::vector<uint64_t> list;
-  friend bool operator==(const Tags&, const Tags&) = default;
-};
 
 // Whether a version that does not know the field may go on without it.
 enum class FieldUse : uint8_t { kOptional, kCritical };
@@ -76,8 +71,7 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 template <typename T>
 inline constexpr bool kIsBytes =
     std::is_same_v<T, std::string> || std::is_same_v<T, Pid> ||
-    std::is_same_v<T, Positions> || std::is_same_v<T, Tags> ||
-    std::is_same_v<T, Fingerprint>;
+    std::is_same_v<T, Positions> || std::is_same_v<T, Fingerprint>;
 
 template <typename T>
 concept Number = std::integral<T> || std::is_enum_v<T>;
@@ -185,7 +179,6 @@ class FieldWriter {
   void Body(const std::string& value) { out_.append(value); }
   void Body(const Pid& value);
   void Body(const Positions& value);
-  void Body(const Tags& value);
   void Body(const Fingerprint& value);
 
   std::string& out_;
@@ -275,7 +268,6 @@ class FieldReader {
   }
   void Body(Pid& value);
   void Body(Positions& value);
-  void Body(Tags& value);
   void Body(Fingerprint& value);
 
   std::string_view left_;

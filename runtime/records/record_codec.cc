@@ -32,15 +32,10 @@ constexpr bool AreInOrder(std::index_sequence<Index...> /*all*/) {
 }
 static_assert(AreInOrder(std::make_index_sequence<kKinds>{}));
 
-bool IsDigest(const std::string& digest) {
-  return digest.empty() || digest.size() == kDigestBytes;
-}
-
 // What the fields of a record must be together; empty: they are so.
 std::string_view Rule(const auto& /*record*/) { return {}; }
 std::string_view Rule(const Submitted& record) {
   if (record.pid.empty()) return "it has a PID";
-  if (!IsDigest(record.plugin)) return "a digest has 32 bytes";
   return record.messages.size() > kMaxMessages ? "it has up to 64 messages"
                                                : std::string_view();
 }
@@ -59,11 +54,8 @@ std::string_view Rule(const Input& record) {
              ? "it has messages, an event or a request id"
              : std::string_view();
 }
-std::string_view Rule(const Upgraded& record) {
-  return IsDigest(record.from) && IsDigest(record.to) ? std::string_view()
-                                                      : "a digest has 32 bytes";
-}
 std::string_view Rule(const Plugin& record) {
+  if (record.number == kNoPlugin) return "a plugin has a number";
   return record.sha256.size() == kDigestBytes ? std::string_view()
                                               : "a digest has 32 bytes";
 }

@@ -27,22 +27,21 @@ requires Is<T, Submitted>
 void VisitFields(T& record, Visitor& visit) {
   visit(1, record.pid);
   visit(2, record.process_type);
-  visit(3, record.plugin);
-  visit(4, record.method);
-  visit(5, record.input);
-  visit(6, record.name);
-  visit(7, record.messages);
-  visit(8, record.request);
-  visit(9, record.parent);
-  visit(10, record.yield);
-  visit(11, record.monitor);
-  visit(12, record.link);
-  visit(13, record.keep_result);
-  visit(14, record.priority);
-  visit(15, record.owner);
-  visit(16, record.durability);
-  visit(17, record.unix_ns);
-  visit(18, record.at_ns);
+  visit(3, record.method);
+  visit(4, record.input);
+  visit(5, record.name);
+  visit(6, record.messages);
+  visit(7, record.request);
+  visit(8, record.parent);
+  visit(9, record.yield);
+  visit(10, record.monitor);
+  visit(11, record.link);
+  visit(12, record.keep_result);
+  visit(13, record.priority);
+  visit(14, record.owner);
+  visit(15, record.durability);
+  visit(16, record.unix_ns);
+  visit(17, record.at_ns);
 }
 
 template <typename T, typename Visitor>
@@ -55,6 +54,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(5, record.traps_exits);
   visit(6, record.durability);
   visit(7, record.record);
+  visit(8, record.plugin);
 }
 
 template <typename T, typename Visitor>
@@ -179,18 +179,17 @@ void VisitFields(T& record, Visitor& visit) {
   visit(1, record.pid);
   visit(2, record.from);
   visit(3, record.to);
-  visit(4, record.method);
-  visit(5, record.adopted);
-  visit(6, record.turn);
-  visit(7, record.image);
+  visit(4, record.traps_exits);
+  visit(5, record.image);
 }
 
 template <typename T, typename Visitor>
 requires Is<T, Plugin>
 void VisitFields(T& record, Visitor& visit) {
-  visit(1, record.name);
-  visit(2, record.version);
-  visit(3, record.sha256);
+  visit(1, record.number);
+  visit(2, record.name);
+  visit(3, record.version);
+  visit(4, record.sha256);
 }
 
 template <typename T, typename Visitor>

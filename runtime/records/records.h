@@ -62,6 +62,12 @@ struct RequestKey {
   friend bool operator==(const RequestKey&, const RequestKey&) = default;
 };
 
+// A plugin file, as the records of its store name it. The numbers of a store
+// begin at 1.
+using PluginNumber = uint32_t;
+// The code is built in, or not known.
+inline constexpr PluginNumber kNoPlugin = 0;
+
 enum class Durability : uint8_t { kImage, kReplay };
 constexpr Durability LastOf(Durability) { return Durability::kReplay; }
 
@@ -71,7 +77,6 @@ struct Submitted {
   static constexpr Kind kKind = Kind::kSubmitted;
   Pid pid = {};
   std::string process_type = {};
-  std::string plugin = {};  // SHA-256 of the file, 32 bytes; empty: built in
   std::string method = {};
   Payload input = {};
   std::string name = {};            // empty: none
@@ -104,6 +109,7 @@ struct Started {
   Durability durability = Durability::kImage;
   // Of a replay type: the answers that Init got, as a turn of record_format.h.
   std::string record = {};
+  PluginNumber plugin = kNoPlugin;  // whose code has run Init
   std::string unknown = {};
   friend bool operator==(const Started&, const Started&) = default;
 };
@@ -308,23 +314,25 @@ struct Ended {
   friend bool operator==(const Ended&, const Ended&) = default;
 };
 
-// Restore of another version has returned well.
+// Restore of another version has returned well. The outstanding commands stay.
 struct Upgraded {
   static constexpr Kind kKind = Kind::kUpgraded;
   Pid pid = {};
-  std::string from = {};  // SHA-256 of the plugin files
-  std::string to = {};
-  std::string method = {};
-  Tags adopted = {};  // all other outstanding commands are cancelled
-  TurnImage turn = {};
+  PluginNumber from = kNoPlugin;
+  PluginNumber to = kNoPlugin;
+  bool traps_exits = false;  // as in Started
+  // Of a replay type: it stands for the history. Not set: the image that the
+  // store has is also one of the new version.
   std::optional<std::string> image = {};
   std::string unknown = {};
   friend bool operator==(const Upgraded&, const Upgraded&) = default;
 };
 
-// A plugin is in force; its file is `plugins/<sha256>.so`.
+// The number stands for a plugin file, for ever. Reserved before a type of the
+// plugin is in force, and behind the file: `plugins/<sha256>.so`.
 struct Plugin {
   static constexpr Kind kKind = Kind::kPlugin;
+  PluginNumber number = kNoPlugin;
   std::string name = {};
   std::string version = {};
   std::string sha256 = {};  // 32 bytes

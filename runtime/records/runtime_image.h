@@ -150,10 +150,8 @@ struct RuntimeImage {
   bool keep_result = false;
   Pid parent = {};  // empty: submitted from outside
   uint64_t started_unix_ns = 0;
-  uint64_t lifetime_ns = 0;             // when the lifetime ends; 0: no limit
-  std::vector<YieldImage> yields = {};  // in the order of their tags
-  Tags adopted = {};  // yields of an earlier version that are still in force
-  Tags fenced = {};   // yields whose completions are dropped
+  uint64_t lifetime_ns = 0;               // when the lifetime ends; 0: no limit
+  std::vector<YieldImage> yields = {};    // in the order of their tags
   std::vector<OwedCall> owed_calls = {};  // oldest first
   std::vector<std::string> names = {};
   std::vector<std::string> groups = {};
@@ -190,16 +188,14 @@ void VisitFields(T& image, Visitor& visit) {
   visit(7, image.started_unix_ns);
   visit(8, image.lifetime_ns);
   visit(9, image.yields);
-  visit(10, image.adopted);
-  visit(11, image.fenced);
-  visit(12, image.owed_calls);
-  visit(13, image.names);
-  visit(14, image.groups);
-  visit(15, image.watches);
-  visit(16, image.watchers);
-  visit(17, image.traps_exits);
-  visit(18, image.cancel_deadline_ns);
-  visit(19, image.cancel_after_ns);
+  visit(10, image.owed_calls);
+  visit(11, image.names);
+  visit(12, image.groups);
+  visit(13, image.watches);
+  visit(14, image.watchers);
+  visit(15, image.traps_exits);
+  visit(16, image.cancel_deadline_ns);
+  visit(17, image.cancel_after_ns);
 }
 
 }  // namespace records

@@ -92,6 +92,11 @@ struct RuntimeOptions : Limits {
   // must outlive the runtime.
   DurableStore* store = nullptr;
   DurableLimits durable = {};
+  // Adds the types of a plugin file that has written states in the store to the
+  // catalog, with Catalog::AddFormer, if it can. Called by Start for a plugin
+  // whose types in force are of another file, at most once for each, before
+  // anything runs. Null: the store keeps no files.
+  std::function<void(uint32_t plugin_number)> load_former = {};
   // Receives the messages of the runtime and the handlers. Called on any
   // thread; must not block for long.
   std::function<void(LogLevel, std::string_view message)> log;

@@ -261,7 +261,7 @@ absl::Status JournalApplier::Take(const records::YieldOver& record) {
 // ---- The store itself
 
 absl::Status JournalApplier::Take(const records::Plugin& record) {
-  batch_.Put(KeyOf(KeyKind::kPlugin, record.sha256), ValueOf(record));
+  batch_.Put(KeyOf(KeyKind::kPlugin, record.number), ValueOf(record));
   return absl::OkStatus();
 }
 

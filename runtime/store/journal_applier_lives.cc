@@ -18,7 +18,6 @@ absl::Status JournalApplier::Take(const records::Submitted& record) {
   process.changed = true;
   ProcessEntry& entry = process.entry;
   entry.process_type = record.process_type;
-  entry.plugin = record.plugin;
   entry.method = record.method;
   entry.durability = record.durability;
   entry.input = record.input;
@@ -87,6 +86,7 @@ absl::Status JournalApplier::Take(const records::Started& record) {
   process.entry.request = {};
   process.entry.durability = record.durability;
   process.entry.init = record.record;
+  process.entry.plugin = record.plugin;
   process.runtime().turn = record.turn;
   process.runtime().traps_exits = record.traps_exits;
   process.changed = true;
@@ -109,22 +109,8 @@ absl::Status JournalApplier::Take(const records::Upgraded& record) {
     return Contradiction("the process has another plugin");
   }
   process.entry.plugin = record.to;
-  process.entry.method = record.method;
+  process.runtime().traps_exits = record.traps_exits;
   process.changed = true;
-  records::RuntimeImage& image = process.runtime();
-  std::vector<uint64_t> given_up;
-  const std::vector<uint64_t>& adopted = record.adopted.list;
-  for (const records::YieldImage& yield : image.yields) {
-    if (std::find(adopted.begin(), adopted.end(), yield.tag) == adopted.end()) {
-      given_up.push_back(yield.tag);
-    }
-  }
-  for (const uint64_t tag : given_up) {
-    RemoveYield(process, tag);
-    image.fenced.list.push_back(tag);
-  }
-  image.adopted = record.adopted;
-  image.turn = record.turn;
   SetImage(process, record.image);
   return record.image.has_value() ? EndHistory(process) : absl::OkStatus();
 }

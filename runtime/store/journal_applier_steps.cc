@@ -174,7 +174,6 @@ absl::Status JournalApplier::Do(Resident& process, const SpawnEffect& spawn,
     Resident& child = residents_.Add(spawn.child);
     child.changed = true;
     child.entry.process_type = reserved->process_type;
-    child.entry.plugin = process.entry.plugin;
     child.entry.method = reserved->method;
     if (spawn.content) child.entry.input = BodyOf(spawn.content).payload;
     records::RuntimeImage& image = child.runtime();

@@ -20,7 +20,7 @@
 //   kOwner    owner                            the name
 //   kExpiry   time, key of what expires        nothing
 //   kLetter   position                         Letter
-//   kPlugin   SHA-256                          records::Plugin
+//   kPlugin   number                           records::Plugin
 //   kHistory  PID, position of the STEP        HistoryEntry: of replay types
 //   kCall     position                         key of the kRequest of a call
 //                                              that is not answered

@@ -61,7 +61,6 @@ void VisitFields(T& meta, Visitor& visit) {
 
 struct ProcessEntry {
   std::string process_type;
-  std::string plugin;  // SHA-256; empty: built in
   std::string method;
   records::Durability durability = records::Durability::kImage;
   // False: recovery calls Init again, with `input`.
@@ -73,20 +72,22 @@ struct ProcessEntry {
   records::RequestKey request;
   // Of a replay type: the answers that Init got (Started::record).
   std::string init;
+  // Whose code has the state, since Init has returned.
+  records::PluginNumber plugin = records::kNoPlugin;
 };
 template <typename T, typename Visitor>
 requires Is<T, ProcessEntry>
 void VisitFields(T& entry, Visitor& visit) {
   visit(1, entry.process_type);
-  visit(2, entry.plugin);
-  visit(3, entry.method);
-  visit(4, entry.durability);
-  visit(5, entry.started);
-  visit(6, entry.input);
-  visit(7, entry.yield);
-  visit(8, entry.runtime);
-  visit(9, entry.request);
-  visit(10, entry.init);
+  visit(2, entry.method);
+  visit(3, entry.durability);
+  visit(4, entry.started);
+  visit(5, entry.input);
+  visit(6, entry.yield);
+  visit(7, entry.runtime);
+  visit(8, entry.request);
+  visit(9, entry.init);
+  visit(10, entry.plugin);
 }
 
 struct ImageEntry {

@@ -1,5 +1,6 @@
 #include "runtime/store_tools/examine_store.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "runtime/store_tools/closed_journal.h"
 #include "runtime/store_tools/no_source.h"
 #include "runtime/store_tools/overlay_state.h"
+#include "runtime/store_tools/plugin_files.h"
 #include "runtime/store_tools/read_only_files.h"
 #include "runtime/store_tools/state_check.h"
 
@@ -41,6 +43,8 @@ class Examination {
   void Apply(OverlayState& overlay);
   void CheckRecords();
   void CheckBodies(const std::vector<StateCheck::BodyInJournal>& bodies);
+  // The plugin files that the store keeps.
+  void CheckPlugins();
   void Damage(const std::string& text) {
     report_.Add({.is_damage = true, .text = text});
   }
@@ -200,6 +204,32 @@ void Examination::CheckBodies(
   }
 }
 
+void Examination::CheckPlugins() {
+  PluginFiles files(options_.directory, files_);
+  const absl::StatusOr<std::vector<std::string>> present = files.List();
+  if (!present.ok()) return Damage(std::string(present.status().message()));
+  for (StoreReport::PluginVersion& plugin : report_.plugins) {
+    plugin.is_kept =
+        std::binary_search(present->begin(), present->end(), plugin.sha256);
+    if (plugin.is_kept && options_.is_thorough) {
+      const absl::Status status = files.Check(plugin.sha256);
+      if (!status.ok()) {
+        Damage(absl::StrCat(
+            status.message(), ". It is the file of plugin ", plugin.name, " ",
+            plugin.version,
+            "; start actord with that version, which writes the file again, or "
+            "copy the plugin to this place"));
+      }
+    } else if (!plugin.is_kept && plugin.processes != 0) {
+      Note(absl::StrCat(
+          files.PathOf(plugin.sha256), ": the file of plugin ", plugin.name,
+          " ", plugin.version, " is missing, and ", plugin.processes,
+          " processes are of this version. They need a daemon that loads this "
+          "version, or one whose Restore takes their states"));
+    }
+  }
+}
+
 absl::StatusOr<StoreReport> Examination::Run() {
   const absl::StatusOr<bool> has_journal = OpenJournal();
   if (!has_journal.ok()) return has_journal.status();
@@ -226,6 +256,7 @@ absl::StatusOr<StoreReport> Examination::Run() {
     absl::Status used = options_.use(overlay, *journal_);
     if (!used.ok()) return used;
   }
+  CheckPlugins();
   return report_;
 }
 

@@ -228,7 +228,7 @@ void StateCheck::CheckProcess(std::string_view key, std::string_view value) {
   ++types_[{entry.process_type,
             entry.durability == records::Durability::kReplay}];
   ++owners_[static_cast<uint16_t>(entry.runtime.owner)].processes;
-  if (!entry.plugin.empty()) ++plugins_[entry.plugin].processes;
+  if (entry.plugin != records::kNoPlugin) ++plugins_[entry.plugin].processes;
 }
 
 void StateCheck::CheckBody(const Mail& mail, uint64_t position,
@@ -269,8 +269,11 @@ void StateCheck::CheckOwner(std::string_view key, std::string_view value) {
 void StateCheck::CheckPlugin(std::string_view key, std::string_view value) {
   records::Plugin plugin;
   if (!Decode(key, value, plugin)) return;
-  StoreReport::PluginVersion& version =
-      plugins_[std::string(key.substr(kKeyKindBytes))];
+  if (key != KeyOf(KeyKind::kPlugin, plugin.number)) {
+    return Damage(key, absl::StrCat("it is plugin ", plugin.number));
+  }
+  StoreReport::PluginVersion& version = plugins_[plugin.number];
+  version.sha256 = Hex(plugin.sha256);
   version.name = plugin.name;
   version.version = plugin.version;
 }
@@ -316,8 +319,12 @@ void StateCheck::Finish() {
     }
     report_.owners.push_back(owner);
   }
-  for (auto& [sha256, plugin] : plugins_) {
-    plugin.sha256 = Hex(sha256);
+  for (auto& [number, plugin] : plugins_) {
+    plugin.number = number;
+    if (plugin.sha256.empty()) {
+      Damage(KeyOf(KeyKind::kPlugin, number),
+             "processes are of this plugin, and its name is missing");
+    }
     report_.plugins.push_back(plugin);
   }
 }

@@ -91,7 +91,7 @@ class StateCheck {
   std::set<uint64_t> answers_;
   std::map<std::pair<std::string, bool>, uint64_t> types_;
   std::map<uint16_t, StoreReport::OwnerOf> owners_;
-  std::map<std::string, StoreReport::PluginVersion> plugins_;
+  std::map<records::PluginNumber, StoreReport::PluginVersion> plugins_;
   std::map<uint8_t, uint64_t> orders_;  // by kind of id
 };
 

@@ -54,12 +54,15 @@ struct StoreReport {
     std::string name;
     uint64_t processes = 0;
   };
-  // A version of a plugin that a process is of, or that the store keeps.
+  // A version of a plugin that processes of the store are of, or were.
   struct PluginVersion {
-    std::string sha256;   // in hexadecimal
-    std::string name;     // empty: not known
-    std::string version;  // empty: not known
+    uint32_t number = 0;
+    std::string sha256;  // in hexadecimal
+    std::string name;
+    std::string version;
     uint64_t processes = 0;
+    // The store has the file.
+    bool is_kept = false;
   };
   struct Finding {
     // False: a note. The next start mends it, or it does no harm.

@@ -59,34 +59,47 @@ void Upgrader::AfterSteps(Process& process, Turn& turn) {
   }
 }
 
-void Upgrader::Upgrade(Process& process, Turn& turn,
-                       const ProcessType& target) {
+rules::Upgrade Upgrader::Ask(Process& process, const ProcessType& target,
+                             uint32_t& method) {
   const ProcessType& from = *process.type.load(std::memory_order_relaxed);
-  const uint16_t old_method = process.method.load(std::memory_order_relaxed);
-  const char* const name = from.descriptor->methods[old_method].name;
-  const uint32_t method = target.FindMethod(name);
-  if (from.descriptor == target.descriptor) {
-    SetType(process, target, old_method);
-    Upgrading::ForgetAttempts(process);
-    return;
-  }
+  const char* const name =
+      from.descriptor->methods[process.method.load(std::memory_order_relaxed)]
+          .name;
+  method = target.FindMethod(name);
   const bool was_cancelled =
       process.cancel_requested.load(std::memory_order_relaxed);
-  switch (rules::MayUpgrade(was_cancelled, IsAskedToEnd(process),
-                            method != ProcessType::kNoSuchMethod)) {
+  const rules::Upgrade answer =
+      rules::MayUpgrade(was_cancelled, IsAskedToEnd(process),
+                        method != ProcessType::kNoSuchMethod);
+  switch (answer) {
     case rules::Upgrade::kGoesOn:
       break;
     case rules::Upgrade::kIsPutOff:
       // The old version gets the order to end. If it does not end, it has seen
       // a cancel and declines.
-      return PutOff(process, target);
+      PutOff(process, target);
+      break;
     case rules::Upgrade::kIsDeclined:
       // A process that has seen a cancel is about to end: no warning.
-      return Decline(process, target,
-                     was_cancelled ? std::nullopt
-                                   : std::optional(absl::StrCat(
-                                         "it has no method ", name)));
+      Decline(process, target,
+              was_cancelled
+                  ? std::nullopt
+                  : std::optional(absl::StrCat("it has no method ", name)));
+      break;
   }
+  return answer;
+}
+
+void Upgrader::Upgrade(Process& process, Turn& turn,
+                       const ProcessType& target) {
+  const ProcessType& from = *process.type.load(std::memory_order_relaxed);
+  if (from.descriptor == target.descriptor) {
+    SetType(process, target, process.method.load(std::memory_order_relaxed));
+    Upgrading::ForgetAttempts(process);
+    return;
+  }
+  uint32_t method = 0;
+  if (Ask(process, target, method) != rules::Upgrade::kGoesOn) return;
   Payload snapshot;
   if (!TakeSnapshot(process, turn, from, target, snapshot)) return;
   YieldAdoption adoption = AdoptableYields(process);
@@ -102,12 +115,17 @@ void Upgrader::Upgrade(Process& process, Turn& turn,
   if (state == nullptr) return;
   caller_.Close(process, from, std::exchange(process.state, state));
   process.step_due = true;
-  Upgrading::ForgetAttempts(process);
   Fence(process, turn, adoption);
+  Finish(process, target, static_cast<uint16_t>(method));
+}
+
+void Upgrader::Finish(Process& process, const ProcessType& target,
+                      uint16_t method) {
+  Upgrading::ForgetAttempts(process);
   target.upgraded.fetch_add(1, std::memory_order_relaxed);
   lane_.Count(&Counters::upgrades);
   // Last: a reader that sees the new version also sees these changes.
-  SetType(process, target, static_cast<uint16_t>(method));
+  SetType(process, target, method);
 }
 
 bool Upgrader::TakeSnapshot(Process& process, const Turn& turn,

@@ -3,6 +3,9 @@
 // old version. Nothing changes until Restore has succeeded, so a failure leaves
 // the process as it was.
 //
+// A durable process is upgraded by its own turn (durable_upgrade.cc), which
+// shares the rules with this class.
+//
 // Yields of the old version that the new version does not adopt are closed. If
 // the completion of a closed yield has left the broker, but is not in the
 // mailbox yet, the yield is fenced: Upgrading keeps its tag until the
@@ -52,6 +55,23 @@ class Upgrader {
   // Precondition: `upgrading`.
   void AfterSteps(Process& process, Turn& turn);
 
+  // What the rules say before Snapshot is called. `method`: the index of the
+  // process's method in `target`, or kNoSuchMethod. An upgrade that does not go
+  // on has been put off or declined.
+  rules::Upgrade Ask(Process& process, const ProcessType& target,
+                     uint32_t& method);
+  // The process stays in its version. `why`: the reason for the log; nullopt:
+  // nothing is logged.
+  void Decline(Process& process, const ProcessType& target,
+               const std::optional<std::string>& why);
+  // The process is asked again after its next step.
+  static void PutOff(Process& process, const ProcessType& target);
+  // The process is one of `target` from now on, and that is counted.
+  void Finish(Process& process, const ProcessType& target, uint16_t method);
+  static void SetType(Process& process, const ProcessType& type,
+                      uint16_t method);
+  [[nodiscard]] YieldAdoption AdoptableYields(const Process& process) const;
+
  private:
   void Upgrade(Process& process, Turn& turn, const ProcessType& target);
   // False: there is no snapshot, and the process remembers that it was asked.
@@ -64,14 +84,6 @@ class Upgrader {
   rules::PluginCallEnd KindOf(const StepCaller::UpgradeCallResult& result);
   // The reason why the call that has just returned did not succeed.
   std::string WhyRefused(const StepCaller::UpgradeCallResult& result);
-  // `why`: the reason for the log; nullopt: nothing is logged.
-  void Decline(Process& process, const ProcessType& target,
-               const std::optional<std::string>& why);
-  // The process is asked again after its next step.
-  static void PutOff(Process& process, const ProcessType& target);
-  static void SetType(Process& process, const ProcessType& type,
-                      uint16_t method);
-  [[nodiscard]] YieldAdoption AdoptableYields(const Process& process) const;
   // Closes the yields that were not adopted.
   void Fence(Process& process, Turn& turn, const YieldAdoption& adoption);
 

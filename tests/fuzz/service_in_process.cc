@@ -51,7 +51,7 @@ absl::Status ServiceInProcess::Start() {
   auto runtime = runtime::Runtime::Create(options, catalog_);
   if (!runtime.ok()) return runtime.status();
   runtime_ = *std::move(runtime);
-  status = plugins_.Load(config_, runtime_->host(), catalog_);
+  status = plugins_.Load(config_, runtime_->host(), catalog_, nullptr);
   if (status.ok()) status = runtime_->Start();
   if (!status.ok()) return status;
   plugin_loading_ =

@@ -34,6 +34,7 @@ void Visit(T& item, V& visit) {
 }
 template <Of<runtime::records::Plugin> T, typename V>
 void Visit(T& item, V& visit) {
+  visit("number", item.number);
   visit("name", item.name);
   visit("version", item.version);
   visit.Bytes("sha256", item.sha256);
@@ -164,7 +165,7 @@ void Visit(T& item, V& visit) {
   visit("pid", item.pid);
   visit("process_type", entry.process_type);
   visit("method", entry.method);
-  visit.Bytes("plugin_sha256", entry.plugin);
+  visit("plugin", entry.plugin);
   visit("durability", entry.durability);
   visit("owner", image.owner);
   visit("names", image.names);
@@ -185,8 +186,6 @@ void Visit(T& item, V& visit) {
   visit("cancel_after_ns", image.cancel_after_ns);
   visit("traps_exits", image.traps_exits);
   visit("yields", image.yields);
-  visit.Tags("adopted", image.adopted);
-  visit.Tags("fenced", image.fenced);
   visit("owed_calls", image.owed_calls);
   visit("watches", image.watches);
   visit("watchers", image.watchers);

@@ -120,9 +120,6 @@ class Writer {
   void Bytes(const char* name, const std::string& value) {
     if (!value.empty()) out_[name] = Base64(value);
   }
-  void Tags(const char* name, const runtime::Tags& tags) {
-    (*this)(name, tags.list);
-  }
   void IdKind(const char* name, uint8_t kind) { out_[name] = kIdKinds[kind]; }
   void Image(const char* name,
              const std::optional<runtime::ImageEntry>& image) {
@@ -164,7 +161,6 @@ class Reader {
     const Json* const field = Find(name);
     if (field != nullptr) ReadBytes(name, *field, value);
   }
-  void Tags(const char* name, runtime::Tags& tags) { (*this)(name, tags.list); }
   void IdKind(const char* name, uint8_t& kind) {
     const Json* const field = Find(name);
     if (field != nullptr) {

@@ -38,10 +38,12 @@ Json StateJson(const StoreReport& report) {
   }
   Json plugins = Json::array();
   for (const StoreReport::PluginVersion& plugin : report.plugins) {
-    plugins.push_back({{"sha256", plugin.sha256},
+    plugins.push_back({{"number", plugin.number},
+                       {"sha256", plugin.sha256},
                        {"name", plugin.name},
                        {"version", plugin.version},
-                       {"processes", plugin.processes}});
+                       {"processes", plugin.processes},
+                       {"is_kept", plugin.is_kept}});
   }
   return {{"applied", state.applied},
           {"trim", state.trim},

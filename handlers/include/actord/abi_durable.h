@@ -65,10 +65,11 @@ enum {
 
 /* `reason` of actord_restore. Later versions may add values. */
 enum {
-  /* A new version of the type continues a live process, as described at
-   * `restore`. */
+  /* A new version of the type continues a live volatile process, as described
+   * at `restore`. */
   ACTORD_RESTORE_UPGRADE = 0,
-  /* The daemon continues a durable process after a restart. All yields, calls,
+  /* The daemon continues a durable process after a restart, or in another
+   * version of its type while it runs. All yields, calls,
    * monitors and links of the process stay, whether or not `restore` adopts a
    * yield; `adopt_yield` returns ACTORD_OK for each outstanding tag. `step` is
    * not called before an event arrives, unless the last step returned

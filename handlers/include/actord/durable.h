@@ -69,9 +69,10 @@ enum class Durability : uint32_t {
 
 // Why Restore is called.
 enum class RestoreReason : uint32_t {
-  // A new version of the type continues a live process.
+  // A new version of the type continues a live volatile process.
   kUpgrade = ACTORD_RESTORE_UPGRADE,
-  // The daemon has restarted. All yields and ties of the process stay, whether
+  // The daemon has restarted, or a new version of the type continues a durable
+  // process. All yields and ties of the process stay, whether
   // or not Restore adopts a yield, and no step follows without an event, unless
   // the last step returned Continue.
   kRecovery = ACTORD_RESTORE_RECOVERY,

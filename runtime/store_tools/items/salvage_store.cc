@@ -1,12 +1,14 @@
 #include "runtime/store_tools/items/salvage_store.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 #include <variant>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/store/journal_applier.h"
 #include "runtime/store/rocks_state_store.h"
@@ -16,6 +18,7 @@
 #include "runtime/store_tools/items/write_items.h"
 #include "runtime/store_tools/no_source.h"
 #include "runtime/store_tools/overlay_state.h"
+#include "runtime/store_tools/plugin_files.h"
 #include "runtime/store_tools/read_only_files.h"
 
 namespace actord::runtime {
@@ -43,11 +46,13 @@ class Salvage {
   void Apply(uint64_t from);
   absl::StatusOr<StoreItem> Whole(ItemReader& reader);
   absl::Status Take(AnyItem&& item);
-  absl::Status TakeProcess(const ProcessItem& item);
+  absl::Status TakeProcess(ProcessItem& item);
   absl::Status TakeId(IdItem&& item);
   absl::Status TakeOwner(const OwnerItem& item);
   // The owner of a process needs a name.
   absl::Status NameOwner(Owner owner);
+  // Copies the plugin files that are intact.
+  void TakePluginFiles();
 
   const SalvageOptions& options_;
   FileSystem& files_;
@@ -61,6 +66,7 @@ class Salvage {
   std::unique_ptr<StoreWriter> writer_;
   absl::flat_hash_set<Pid> pids_;
   std::set<Owner> owners_;
+  std::map<records::PluginNumber, records::Plugin> plugins_;
 };
 
 absl::Status Salvage::OpenJournal() {
@@ -218,7 +224,11 @@ absl::Status Salvage::NameOwner(Owner owner) {
   return writer_->Add(OwnerItem{.number = owner, .name = name});
 }
 
-absl::Status Salvage::TakeProcess(const ProcessItem& item) {
+absl::Status Salvage::TakeProcess(ProcessItem& item) {
+  // Without its entry nobody knows what the number stood for.
+  if (!plugins_.contains(item.entry.plugin)) {
+    item.entry.plugin = records::kNoPlugin;
+  }
   absl::Status status = NameOwner(item.entry.runtime.owner);
   if (status.ok()) status = writer_->Add(item);
   if (!status.ok()) return status;
@@ -249,9 +259,34 @@ absl::Status Salvage::Take(AnyItem&& item) {
   if (auto* const id = std::get_if<IdItem>(&item)) {
     return TakeId(std::move(*id));
   }
+  if (const auto* const plugin = std::get_if<records::Plugin>(&item)) {
+    plugins_.emplace(plugin->number, *plugin);
+  }
   report_.dead_letters += std::holds_alternative<LetterItem>(item);
   report_.outcomes += std::holds_alternative<OutcomeItem>(item);
   return writer_->Add(item);
+}
+
+void Salvage::TakePluginFiles() {
+  PluginFiles from(options_.directory, files_);
+  PluginFiles to(options_.new_directory, *options_.new_files);
+  for (const auto& [number, plugin] : plugins_) {
+    const std::string sha256 = absl::BytesToHexString(plugin.sha256);
+    absl::Status status = from.Check(sha256);
+    if (absl::IsNotFound(status)) continue;
+    if (status.ok()) {
+      auto file = files_.Open(from.PathOf(sha256), OpenMode::kRead);
+      status = file.ok()
+                   ? to.Keep(sha256,
+                             [&](uint64_t offset, size_t bytes, char* into) {
+                               return (*file)->Read(offset, bytes, into);
+                             })
+                   : file.status();
+    }
+    if (status.ok()) continue;
+    report_.Lose(absl::StrCat("the file of plugin ", plugin.name, " ",
+                              plugin.version, ": ", status.message()));
+  }
 }
 
 absl::StatusOr<SalvageReport> Salvage::Run() {
@@ -285,6 +320,7 @@ absl::StatusOr<SalvageReport> Salvage::Run() {
   if (status.ok()) status = reader.ReadTail(take);
   if (status.ok()) status = writer_->End();
   if (!status.ok()) return status;
+  TakePluginFiles();
   return std::move(report_);
 }
 

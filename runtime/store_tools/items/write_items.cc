@@ -137,8 +137,8 @@ absl::Status StoreWriter::Take(const OwnerItem& item) {
 }
 
 absl::Status StoreWriter::Take(const records::Plugin& item) {
-  return PutOnce(KeyOf(KeyKind::kPlugin, item.sha256), ValueOf(item),
-                 "the version of plugin " + item.name);
+  return PutOnce(KeyOf(KeyKind::kPlugin, item.number), ValueOf(item),
+                 absl::StrCat("plugin ", item.number));
 }
 
 absl::Status StoreWriter::Take(const ProcessItem& item) {

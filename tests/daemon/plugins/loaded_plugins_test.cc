@@ -46,7 +46,7 @@ class RefusedPlugins : public ::testing::Test {
     Config config;
     config.plugin_dirs = {directory_.string()};
     config.plugin_cache = "memory";
-    ASSERT_TRUE(plugins_.Load(config, &host_, catalog_).ok());
+    ASSERT_TRUE(plugins_.Load(config, &host_, catalog_, nullptr).ok());
   }
   void TearDown() override {
     plugins_.DestroyHandlers();
@@ -121,7 +121,7 @@ TEST(LoadedPlugins, TheSameContentIsTheSamePlugin) {
   config.plugins = {original.string()};
   config.plugin_dirs = {directory.string()};
   config.plugin_cache = (directory / "cache").string();
-  const absl::Status status = plugins.Load(config, &host, catalog);
+  const absl::Status status = plugins.Load(config, &host, catalog, nullptr);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_TRUE(plugins.CopiesStatus().ok()) << plugins.CopiesStatus();
   const auto in_force = plugins.InForce();

@@ -89,6 +89,7 @@ const std::map<std::string, Sample>& Samples() {
       {"store.max_processes", {{"900"}, "900"}},
       {"store.passivate_after", {{"5m"}, "\"5m\""}},
       {"store.max_crashes", {{"5"}, "5"}},
+      {"store.keep_plugins", {{"7"}, "7"}},
       {"store.request_id_ttl", {{"12h"}, "\"12h\""}},
       {"store.request_id_max", {{"20"}, "20"}},
       {"store.history_retention", {{"48h"}, "\"48h\""}},

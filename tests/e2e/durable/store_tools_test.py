@@ -63,6 +63,10 @@ class StoreTools(StoreCase):
         done = self.actorctl("store", "export", directory, *words)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
+    def counters(self, directory):
+        return [line for line in self.lines(directory, "--type", "counter")
+                if line["kind"] == "process"]
+
     def test_store_goes_on_from_an_export(self):
         pid = self.fill()
         call = process_pb2.CallRequest(
@@ -90,8 +94,8 @@ class StoreTools(StoreCase):
                          int(old_lines[0].pop("incarnation")) + 65536)
         self.assertEqual(new_lines, old_lines)
         self.assertEqual({line["kind"] for line in old_lines},
-                         {"store", "process", "result", "id"})
-        [process] = self.lines(new, "--type", "counter")[1:]
+                         {"store", "plugin", "process", "result", "id"})
+        [process] = self.counters(new)
         self.assertEqual((process["pid"], process["names"]), (pid, ["visits"]))
         self.actorctl("store", "export", new, "--pid", ended, status=3)
         self.store = new
@@ -107,12 +111,14 @@ class StoreTools(StoreCase):
         self.kill()
         lines = self.actorctl("store", "export", self.store).stdout.splitlines()
         new = self.directory / "new"
+        [process] = [line for line in lines
+                     if json.loads(line)["kind"] == "process"]
         for change, why in ((lambda line: line.pop("pid"), "line 2: "),
                             (lambda line: line.update(pid="x"),
                              "line 2: pid: it is no PID"),
                             (lambda line: line.update(colour="red"),
                              "line 2: colour: there is no such field")):
-            line = json.loads(lines[1])
+            line = json.loads(process)
             change(line)
             refused = self.actorctl(
                 "store", "import", new, "-", status=None,
@@ -127,7 +133,7 @@ class StoreTools(StoreCase):
         [segment, *_] = sorted((self.store / "journal").glob("*.seg"))
         intact = segment.read_bytes()
         values = []
-        for block in range(2, 7):
+        for block in range(2, 10):
             data = bytearray(intact)
             data[4096 * block + 20] ^= 1
             segment.write_bytes(data)
@@ -137,8 +143,7 @@ class StoreTools(StoreCase):
             self.assertEqual(self.files(), before)
             self.actorctl("store", "verify", new)
             images = [base64.b64decode(line["image"]["data"])
-                      for line in self.lines(new, "--type", "counter")[1:]
-                      if "image" in line]
+                      for line in self.counters(new) if "image" in line]
             values.append(len(images) and images[0])
             self.assertRegex(done.stdout, "lost: the records from position")
         self.assertGreater(len(set(values)), 1)

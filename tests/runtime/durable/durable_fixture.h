@@ -95,6 +95,9 @@ class DurableWorld {
     for (const actord_process_type* type : more_types) {
       EXPECT_TRUE(core->catalog.AddProcessType(type, "test").ok());
     }
+    for (const CatalogEntries& entries : plugins) {
+      EXPECT_TRUE(core->catalog.Add(entries).ok());
+    }
     return core->core->Recover();
   }
   // What a client that repeats its requests is told.
@@ -327,6 +330,7 @@ class DurableWorld {
   ApplierOptions applier;
   uint64_t round_bytes = 256 << 20;
   std::vector<const actord_process_type*> more_types;
+  std::vector<CatalogEntries> plugins;
   HookedClock store_clock{clock};
   std::unique_ptr<OpenedStore> store;
   std::optional<SteppedCore> core;

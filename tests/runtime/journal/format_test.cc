@@ -60,7 +60,7 @@ TEST(JournalFormat, HeadersOfNewerFormatsAreTold) {
   EXPECT_EQ(read.place, kBlockBytes);
   EXPECT_EQ(DecodeGroupHeader({3, 2}, bytes, read), Judgement::kBad);
   const auto group_with = [&](size_t at) {
-    return DecodeGroupHeader(store, WithNumber(bytes, at, 2, 80), read);
+    return DecodeGroupHeader(store, WithNumber(bytes, at, 3, 80), read);
   };
   EXPECT_EQ(group_with(4), Judgement::kNewer) << "the format";
   EXPECT_EQ(group_with(6), Judgement::kNewer) << "an unknown flag";
@@ -69,7 +69,7 @@ TEST(JournalFormat, HeadersOfNewerFormatsAreTold) {
   const std::string segment = EncodeSegmentHeader({store, 0, 1 << 20});
   SegmentHeader header;
   EXPECT_EQ(DecodeSegmentHeader(segment, header), Judgement::kGood);
-  EXPECT_EQ(DecodeSegmentHeader(WithNumber(segment, 8, 2, 48), header),
+  EXPECT_EQ(DecodeSegmentHeader(WithNumber(segment, 8, 3, 48), header),
             Judgement::kNewer);
   EXPECT_EQ(DecodeSegmentHeader(WithNumber(segment, 0, 2, 48), header),
             Judgement::kBad);
@@ -125,8 +125,9 @@ TEST_F(GoldenStore, IsWrittenInTheSameBytes) {
   AppendDurably(payloads[4]);
   const bool writes = std::getenv("ACTORD_JOURNAL_GOLDEN") != nullptr;
   for (const std::string& path : disk_.Files()) {
-    const fs::path file =
-        kGolden + "/format_1" + path.substr(std::string(kStore).size());
+    const fs::path file = kGolden + "/format_" +
+                          std::to_string(kJournalFormat) +
+                          path.substr(std::string(kStore).size());
     std::string contents = disk_.Contents(path);
     contents.resize(contents.find_last_not_of('\0') + 1);
     if (writes) {

@@ -216,18 +216,24 @@ TEST_F(RecoveryTest, RefusesARecordOfAnUnknownKindUnlessItIsSkippable) {
                 AllOf(HasSubstr("of kind 9"), HasSubstr("newer version")));
 }
 
-TEST_F(RecoveryTest, RefusesNewerFormats) {
+TEST_F(RecoveryTest, RefusesOtherFormats) {
   WriteThreeGroups();
   Kill();
   const std::string meta_path = std::string(kStore) + "/META-0";
   const std::string meta = disk_.Contents(meta_path);
-  std::string newer = meta;
-  newer[10] = 2;  // the oldest format whose readers can read it
-  const uint32_t crc = Crc32c(std::string_view(newer).substr(0, 96));
-  newer.replace(96, 4, reinterpret_cast<const char*>(&crc), 4);
-  disk_.SetContents(meta_path, newer);
+  const auto set = [&](size_t at, char format) {
+    std::string other = meta;
+    other[at] = format;
+    const uint32_t crc = Crc32c(std::string_view(other).substr(0, 96));
+    other.replace(96, 4, reinterpret_cast<const char*>(&crc), 4);
+    disk_.SetContents(meta_path, other);
+  };
+  set(10, kJournalFormat + 1);  // the oldest format whose readers can read it
   ExpectRefused(absl::StatusCode::kFailedPrecondition,
                 AllOf(HasSubstr("META-0"), HasSubstr("newer version")));
+  set(8, kJournalFormat - 1);
+  ExpectRefused(absl::StatusCode::kFailedPrecondition,
+                AllOf(HasSubstr("META-0"), HasSubstr("before its first")));
 }
 
 class MetaTest : public RecoveryTest, public testing::WithParamInterface<int> {

@@ -229,13 +229,16 @@ TEST(RecordDecoder, ChecksTheRulesOfARecord) {
   EXPECT_EQ(Refusal(17, BytesOf(records::OwnerName{.name = "alice"})),
             "OWNER: the rule: an owner has a number and a name");
   EXPECT_EQ(Refusal(14, BytesOf(records::Plugin{.sha256 = "short"})),
-            "PLUGIN: the rule: a digest has 32 bytes");
+            "PLUGIN: the rule: a plugin has a number");
+  EXPECT_EQ(
+      Refusal(14, BytesOf(records::Plugin{.number = 1, .sha256 = "short"})),
+      "PLUGIN: the rule: a digest has 32 bytes");
 }
 
 // A length that the bytes do not hold allocates nothing.
 TEST(RecordDecoder, BelievesNoLength) {
-  EXPECT_EQ(Refusal(14, std::string("\x05\xff\xff\xff\xff\x0f", 6)),
-            "PLUGIN: field 1: it ends 4294967295 bytes too early");
+  EXPECT_EQ(Refusal(14, std::string("\x09\xff\xff\xff\xff\x0f", 6)),
+            "PLUGIN: field 2: it ends 4294967295 bytes too early");
 }
 
 TEST(RecordTurn, IsRefusedInAnotherOrder) {

@@ -18,7 +18,6 @@ void ExpectedState::Apply(const Act& act) {
 void ExpectedState::On(const records::Submitted& record) {
   Life& life = lives[record.pid];
   life.type = record.process_type;
-  life.plugin = record.plugin;
   life.method = record.method;
   life.input = record.input.bytes;
   life.owner = static_cast<uint16_t>(record.owner);
@@ -59,6 +58,7 @@ void ExpectedState::On(const records::Started& record) {
   if (record.image.has_value()) life.input.clear();
   life.turn = record.turn;
   life.traps = record.traps_exits;
+  life.plugin = record.plugin;
   life.lifetime = record.lifetime_ns;
   if (record.image.has_value()) life.image = *record.image;
   if (Yield* const yield = SpawnOf(life)) {
@@ -177,7 +177,6 @@ void ExpectedState::Do(const Pid& self, const ActEffect& effect,
     case ActEffect::Kind::kSpawn:
       if (IsHomePid(effect.to)) {
         lives[effect.to] = {.type = "child",
-                            .plugin = life.plugin,
                             .method = "begin",
                             .input = effect.text,
                             .owner = life.owner,
@@ -373,25 +372,17 @@ void ExpectedState::On(const records::Ended& record) {
 void ExpectedState::On(const records::Upgraded& record) {
   Life& life = lives[record.pid];
   life.plugin = record.to;
-  life.method = record.method;
-  life.turn = record.turn;
+  life.traps = record.traps_exits;
   if (record.image.has_value()) {
     life.image = *record.image;
     life.history.clear();
     life.input.clear();
   }
-  const auto& adopted = record.adopted.list;
-  std::vector<uint64_t> tags;
-  for (const auto& [tag, yield] : life.yields) tags.push_back(tag);
-  for (const uint64_t tag : tags) {
-    if (std::count(adopted.begin(), adopted.end(), tag) != 0) continue;
-    life.yields.erase(tag);
-    life.fenced.push_back(tag);
-  }
 }
 
 void ExpectedState::On(const records::Plugin& record) {
-  plugins[record.sha256] = record.name + " " + record.version;
+  plugins[record.number] =
+      record.sha256.substr(0, 1) + " " + record.name + " " + record.version;
 }
 
 void ExpectedState::On(const records::Time& record) { clock = record.store_ns; }

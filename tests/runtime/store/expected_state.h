@@ -50,7 +50,7 @@ class ExpectedState {
   };
   struct Life {
     std::string type;
-    std::string plugin;
+    uint32_t plugin = 0;
     std::string method;
     bool started = false;
     std::string input;
@@ -67,7 +67,6 @@ class ExpectedState {
     uint64_t lifetime = 0;
     std::map<uint64_t, Yield> yields;
     std::vector<std::pair<uint64_t, std::pair<Pid, uint64_t>>> owed;
-    std::vector<uint64_t> fenced;
     bool replays = false;
     // Of a replay type, since the last image: what each step has consumed.
     std::map<uint64_t, std::map<uint64_t, Event>> history;
@@ -102,7 +101,7 @@ class ExpectedState {
   static std::string KeyOfId(const char* kind, Owner owner,
                              const std::string& id);
   std::map<uint16_t, std::string> owners;
-  std::map<std::string, std::string> plugins;
+  std::map<uint32_t, std::string> plugins;
   uint64_t clock = 0;
   uint64_t incarnation = 0;
 

@@ -34,16 +34,14 @@ std::string YieldText(uint64_t tag, const ExpectedState::Yield& yield) {
 
 std::string LifeText(const ExpectedState::Life& life) {
   std::ostringstream text;
-  text << life.type << " plugin " << life.plugin.size()
-       << life.plugin.substr(0, 1) << " method " << life.method << " started "
-       << life.started << " input " << life.input << " image " << life.image
-       << " step " << life.turn.step << " tag " << life.turn.next_tag
-       << " verdict " << life.turn.verdict << " cancel "
+  text << life.type << " plugin " << life.plugin << " method " << life.method
+       << " started " << life.started << " input " << life.input << " image "
+       << life.image << " step " << life.turn.step << " tag "
+       << life.turn.next_tag << " verdict " << life.turn.verdict << " cancel "
        << life.cancel_requested << " traps " << life.traps << " owner "
        << life.owner << " priority " << int{life.priority} << " keeps "
        << life.keep_result << " parent " << FormatPid(life.parent) << " spawn "
-       << life.spawn << " lifetime " << life.lifetime << " fenced";
-  for (const uint64_t tag : life.fenced) text << " " << tag;
+       << life.spawn << " lifetime " << life.lifetime;
   return text.str();
 }
 
@@ -110,8 +108,8 @@ std::vector<std::string> ExpectedState::Text() const {
     add("request ", key, " ", kept.text, " until ", kept.expires);
   }
   for (const auto& [owner, name] : owners) add("owner ", owner, " ", name);
-  for (const auto& [digest, plugin] : plugins) {
-    add("plugin ", digest.substr(0, 1), " ", plugin);
+  for (const auto& [number, plugin] : plugins) {
+    add("plugin ", number, " ", plugin);
   }
   add("clock ", clock);
   add("incarnation ", incarnation);

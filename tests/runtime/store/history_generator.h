@@ -335,10 +335,7 @@ class HistoryGenerator {
             .unix_ns = 5,
             .store_ns = state_.clock + (OneIn(4) ? 30 * kHourNs : 10)});
       case 1:
-        return Add(records::Plugin{
-            .name = "bank",
-            .version = Word("v"),
-            .sha256 = std::string(32, static_cast<char>('a' + Below(3)))});
+        return AddPlugin(static_cast<uint32_t>(1 + Below(3)));
       case 2:
         return Add(records::Checkpoint{.applied = {.lsn = 8}});
       case 3:
@@ -353,17 +350,21 @@ class HistoryGenerator {
     }
   }
 
+  void AddPlugin(uint32_t number) {
+    Add(records::Plugin{
+        .number = number,
+        .name = "bank",
+        .version = Word("v"),
+        .sha256 = std::string(32, static_cast<char>('a' + Below(3)))});
+  }
+
   void Upgrade(const Pid& pid) {
     const ExpectedState::Life& life = state_.lives[pid];
     records::Upgraded record{.pid = pid, .from = life.plugin};
-    record.to = std::string(32, static_cast<char>('p' + Below(3)));
-    record.method = "n";
-    record.turn = life.turn;
-    record.image = Word("image");
-    for (const auto& [tag, yield] : life.yields) {
-      // A child that is being spawned is adopted.
-      if (IsSpawn(tag, pid) || OneIn(2)) record.adopted.list.push_back(tag);
-    }
+    record.to = static_cast<uint32_t>(1 + Below(3));
+    if (!state_.plugins.contains(record.to)) AddPlugin(record.to);
+    record.traps_exits = life.traps;
+    if (OneIn(2)) record.image = Word("image");
     Add(record);
   }
 

@@ -103,7 +103,9 @@ class StoreText {
     });
     Each(KeyKind::kPlugin, [&](auto key, auto value) {
       const auto plugin = Value<records::Plugin>(value);
-      Add("plugin ", key.substr(2, 1), " ", plugin.name, " ", plugin.version);
+      if (key != KeyOf(KeyKind::kPlugin, plugin.number)) Add("LOST plugin");
+      Add("plugin ", plugin.number, " ", plugin.sha256.substr(0, 1), " ",
+          plugin.name, " ", plugin.version);
     });
     Each(KeyKind::kHistory, [&](auto key, auto value) {
       const auto entry = Value<HistoryEntry>(value);
@@ -209,7 +211,6 @@ class StoreText {
     life.parent = image.parent;
     life.spawn = entry.yield;
     life.lifetime = image.lifetime_ns;
-    life.fenced = image.fenced.list;
     Add("process ", name, " ", LifeText(life));
     for (const records::YieldImage& yield : image.yields) {
       ExpectedState::Yield one;

@@ -1,0 +1,69 @@
+// The plugins of a store: the file of each, and the number by which the records
+// name it. A plugin gets its number before a type of it is in force, and its
+// file is durable before the number is.
+//
+// Thread-safety: one thread at a time. Ownership: borrows the store.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "daemon/log/logging.h"
+#include "runtime/durable/opened_store.h"
+#include "runtime/files/file_system.h"
+#include "runtime/records/records.h"
+#include "runtime/store_tools/plugin_files.h"
+
+namespace actord::daemon {
+
+class KeptPlugins {
+ public:
+  // `directory`: of the store. DATA_LOSS: the store is damaged.
+  static absl::StatusOr<std::unique_ptr<KeptPlugins>> Open(
+      runtime::OpenedStore& store, const std::string& directory,
+      runtime::FileSystem& files = runtime::FileSystem::System());
+  KeptPlugins(const KeptPlugins&) = delete;
+  KeptPlugins& operator=(const KeptPlugins&) = delete;
+
+  // The number of a plugin; its file is kept from now on. `digest`: SHA-256 of
+  // the file, 64 hexadecimal digits. `file`: open for reading. Errors say why
+  // the file cannot be kept.
+  absl::StatusOr<runtime::records::PluginNumber> Keep(
+      const std::string& name, const std::string& version,
+      const std::string& digest, int file);
+
+  struct Kept {
+    std::string name;
+    std::string version;
+    std::string digest;  // as above
+    std::string path;
+  };
+  // NOT_FOUND: the store knows no plugin of this number.
+  [[nodiscard]] absl::StatusOr<Kept> Find(
+      runtime::records::PluginNumber number) const;
+
+  // Removes the files of plugins that are not in `used` and that Keep was not
+  // called for, but for the `most` newest of them. The log says what was
+  // removed, and what could not be.
+  void RemoveUnused(
+      const absl::flat_hash_set<runtime::records::PluginNumber>& used,
+      size_t most, Logger& logger);
+
+ private:
+  KeptPlugins(runtime::OpenedStore& store, const std::string& directory,
+              runtime::FileSystem& files)
+      : store_(store), files_(directory, files) {}
+
+  runtime::OpenedStore& store_;
+  runtime::PluginFiles files_;
+  std::map<runtime::records::PluginNumber, runtime::records::Plugin> plugins_;
+  // Those that Keep was called for.
+  absl::flat_hash_set<runtime::records::PluginNumber> loaded_;
+};
+
+}  // namespace actord::daemon

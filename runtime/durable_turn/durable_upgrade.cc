@@ -1,0 +1,141 @@
+// Upgrades of a durable process to a newer version of its type.
+//
+// A durable process is upgraded as if the daemon had started again with the
+// newer version: from the image of its state, with all its yields outstanding.
+// So a process goes on in the same way after a live upgrade and after a
+// restart. The record of the upgrade is reserved before the next step. It holds
+// an image for a replay type alone: of an image type the store has the image
+// that the newer version has just been made from.
+//
+// After a start, a process whose state another plugin file has written begins
+// as one of that file's version, which the store keeps (kept_plugins.h). An
+// image type is then restored by the newer version at once. A replay type first
+// takes its recorded steps again, with the code that has taken them.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "handlers/rules/process_rules.h"
+#include "runtime/durable_turn/durable_turn.h"
+#include "runtime/process/upgrading.h"
+
+namespace actord::runtime {
+
+const ProcessType* DurableTurn::NewerVersion(Process& process) {
+  // Acquire: pairs with the catalog's store.
+  const ProcessType* const newer =
+      process.type.load(std::memory_order_relaxed)
+          ->durable_upgrade_to.load(std::memory_order_acquire);
+  const Upgrading* const upgrading = process.upgrading;
+  if (newer == nullptr) {
+    // The upgrade has been called off.
+    if (upgrading != nullptr) Upgrading::ForgetAttempts(process);
+    return nullptr;
+  }
+  return upgrading != nullptr && upgrading->declined == newer ? nullptr : newer;
+}
+
+void DurableTurn::UpgradeIfPutOff(Process& process, Turn& turn,
+                                  DurableState& state) {
+  if (process.upgrading == nullptr || process.upgrading->put_off == nullptr) {
+    return;
+  }
+  if (const ProcessType* const newer = NewerVersion(process)) {
+    Upgrade(process, turn, state, *newer);
+  }
+}
+
+void DurableTurn::Upgrade(Process& process, Turn& turn, DurableState& state,
+                          const ProcessType& target) {
+  const ProcessType& from = *process.type.load(std::memory_order_relaxed);
+  if (from.descriptor == target.descriptor) {
+    Upgrading::ForgetAttempts(process);
+    Upgrader::SetType(process, target,
+                      process.method.load(std::memory_order_relaxed));
+    return;
+  }
+  uint32_t method = 0;
+  if (upgrader_.Ask(process, target, method) != rules::Upgrade::kGoesOn) return;
+  absl::StatusOr<std::string> image = images_.Take(process, turn);
+  if (!image.ok()) {
+    if (absl::IsUnavailable(image.status())) {
+      return Upgrader::PutOff(process, target);
+    }
+    return upgrader_.Decline(process, target,
+                             std::string(image.status().message()));
+  }
+  void* const state_before = process.state;
+  const bool step_due = process.step_due;
+  YieldAdoption adoption = upgrader_.AdoptableYields(process);
+  const absl::Status restored =
+      images_.Restore(process, turn, target, method, *image, adoption);
+  process.step_due = step_due;
+  if (!restored.ok()) {
+    return upgrader_.Decline(process, target, std::string(restored.message()));
+  }
+  caller_.Close(process, from, state_before);
+  upgrader_.Finish(process, target, static_cast<uint16_t>(method));
+  const bool is_replayed = target.is_replayed();
+  NoteVersion(process, turn, state,
+              is_replayed ? std::optional(*std::move(image)) : std::nullopt);
+}
+
+void DurableTurn::NoteVersion(const Process& process, const Turn& turn,
+                              DurableState& state,
+                              std::optional<std::string> image) {
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  if (type.plugin_number == state.plugin && !image) return;
+  if (image) state.history_steps = state.history_bytes = 0;
+  const absl::StatusOr<uint64_t> position = durable().Append(
+      records::Upgraded{.pid = PidOf(process, turn),
+                        .from = state.plugin,
+                        .to = type.plugin_number,
+                        .traps_exits = rules::TrapsExits(*type.descriptor),
+                        .image = std::move(image)});
+  // Otherwise the journal has failed, and the program is about to end: the
+  // upgrade has never been.
+  if (position.ok()) state.plugin = type.plugin_number;
+}
+
+absl::Status DurableTurn::RestoreAs(Process& process, const Turn& turn,
+                                    const DurableState& state,
+                                    const ProcessType& type, uint32_t method) {
+  YieldAdoption adoption = state.Adoptable();
+  return images_.Restore(process, turn, type, method, *state.image, adoption);
+}
+
+absl::Status DurableTurn::RestoreVersion(Process& process, const Turn& turn,
+                                         DurableState& state) {
+  const ProcessType& from = *process.type.load(std::memory_order_relaxed);
+  const uint16_t from_method = process.method.load(std::memory_order_relaxed);
+  const ProcessType* const newer = NewerVersion(process);
+  uint32_t method = 0;
+  const bool may_upgrade =
+      newer != nullptr && newer->descriptor != from.descriptor &&
+      upgrader_.Ask(process, *newer, method) == rules::Upgrade::kGoesOn;
+  if (!from.is_replayed()) {
+    if (may_upgrade) {
+      const absl::Status status =
+          RestoreAs(process, turn, state, *newer, method);
+      if (status.ok()) {
+        upgrader_.Finish(process, *newer, static_cast<uint16_t>(method));
+        return status;
+      }
+      upgrader_.Decline(process, *newer, std::string(status.message()));
+    }
+    return RestoreAs(process, turn, state, from, from_method);
+  }
+  absl::Status status = replay_.Run(process, turn, state);
+  if (status.ok() || !may_upgrade) return status;
+  // The code that has taken the steps does not take them again. Perhaps the
+  // newer one does.
+  Upgrader::SetType(process, *newer, static_cast<uint16_t>(method));
+  if (replay_.Run(process, turn, state).ok()) {
+    upgrader_.Finish(process, *newer, static_cast<uint16_t>(method));
+    return absl::OkStatus();
+  }
+  Upgrader::SetType(process, from, from_method);
+  return status;
+}
+
+}  // namespace actord::runtime
