@@ -100,12 +100,10 @@ struct DurableState {
   // The outstanding yields, as the store has them, until the first turn after a
   // restart takes them up.
   std::vector<records::YieldImage> yields;
-  [[nodiscard]] YieldAdoption Adoptable() const {
-    YieldAdoption adoption;
-    for (const records::YieldImage& yield : yields) {
-      adoption.outstanding.insert(yield.tag);
-    }
-    return adoption;
+  [[nodiscard]] YieldTags YieldsOfImage() const {
+    YieldTags tags;
+    for (const records::YieldImage& yield : yields) tags.insert(yield.tag);
+    return tags;
   }
   // When the lifetime ends, until the first turn after a restart; 0: never.
   uint64_t lifetime_ns = 0;

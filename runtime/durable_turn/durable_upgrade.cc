@@ -66,9 +66,9 @@ void DurableTurn::Upgrade(Process& process, Turn& turn, DurableState& state,
   }
   void* const state_before = process.state;
   const bool step_due = process.step_due;
-  YieldAdoption adoption = upgrader_.AdoptableYields(process);
   const absl::Status restored =
-      images_.Restore(process, turn, target, method, *image, adoption);
+      images_.Restore(process, turn, target, method, *image,
+                      upgrader_.AdoptableYields(process).outstanding);
   process.step_due = step_due;
   if (!restored.ok()) {
     return upgrader_.Decline(process, target, std::string(restored.message()));
@@ -100,8 +100,8 @@ void DurableTurn::NoteVersion(const Process& process, const Turn& turn,
 absl::Status DurableTurn::RestoreAs(Process& process, const Turn& turn,
                                     const DurableState& state,
                                     const ProcessType& type, uint32_t method) {
-  YieldAdoption adoption = state.Adoptable();
-  return images_.Restore(process, turn, type, method, *state.image, adoption);
+  return images_.Restore(process, turn, type, method, *state.image,
+                         state.YieldsOfImage());
 }
 
 absl::Status DurableTurn::RestoreVersion(Process& process, const Turn& turn,

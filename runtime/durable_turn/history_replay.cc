@@ -67,10 +67,13 @@ absl::Status HistoryReplay::Run(Process& process, const Turn& turn,
   absl::Status status;
   if (state.image) {
     const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-    YieldAdoption adoption = state.Adoptable();
-    status = images_.Restore(process, turn, type,
-                             process.method.load(std::memory_order_relaxed),
-                             *state.image, adoption);
+    YieldTags outstanding = state.YieldsOfImage();
+    status = AddCompletedIn(state.history, outstanding);
+    if (status.ok()) {
+      status = images_.Restore(process, turn, type,
+                               process.method.load(std::memory_order_relaxed),
+                               *state.image, std::move(outstanding));
+    }
   } else {
     process.next_tag = 1;
     process.steps.store(0, std::memory_order_relaxed);
@@ -86,6 +89,25 @@ absl::Status HistoryReplay::Run(Process& process, const Turn& turn,
                   std::exchange(process.state, nullptr));
   }
   return status;
+}
+
+absl::Status HistoryReplay::AddCompletedIn(
+    const std::vector<StepOfHistory>& history, YieldTags& tags) {
+  for (const StepOfHistory& step : history) {
+    for (const Consumed& one : step.consumed) {
+      if (one.mail.kind == MailKind::kCompletion) tags.insert(one.mail.tag);
+    }
+    // The completions that have no record of their own.
+    DecodedRecord recorded;
+    absl::Status status =
+        DecodeTurn(step.step.record, lane_.buffers(), recorded);
+    if (!status.ok()) return status;
+    for (const actord_event* event : recorded.event_pointers) {
+      if (event->type == ACTORD_EVENT_COMPLETION) tags.insert(event->tag);
+    }
+    FreeContents(recorded, lane_.buffers());
+  }
+  return absl::OkStatus();
 }
 
 absl::Status HistoryReplay::Init(Process& process, const Turn& turn,

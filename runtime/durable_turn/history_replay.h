@@ -45,6 +45,10 @@ class HistoryReplay {
                     const std::string& answers);
   absl::Status Step(Process& process, const Turn& turn,
                     const StepOfHistory& step);
+  // Adds the yields whose completions the steps have seen. An error: the
+  // history is damaged.
+  absl::Status AddCompletedIn(const std::vector<StepOfHistory>& history,
+                              YieldTags& tags);
   // Why the call that has returned differs from its record; empty: it does not.
   // `recorded`: the bytes of its turn. `events`: those in it.
   std::string Difference(const std::string& recorded,

@@ -67,7 +67,7 @@ absl::StatusOr<StateImage> StateImages::Snapshot(Process& process,
 absl::Status StateImages::Restore(Process& process, const Turn& turn,
                                   const ProcessType& type, uint32_t method,
                                   const std::string& encoded,
-                                  YieldAdoption& adoption) {
+                                  YieldTags outstanding) {
   StateImage image;
   absl::Status status = DecodeFields(encoded, image);
   if (!status.ok()) return status;
@@ -75,7 +75,12 @@ absl::Status StateImages::Restore(Process& process, const Turn& turn,
   const rules::TypeDurability& how = type.durability;
   if (how.kind != rules::Durability::kFlatImage ||
       how.flat_version != image.flat_version) {
-    return CallRestore(process, turn, type, method, image, adoption);
+    AddCompletedYields(process, outstanding);
+    // A step behind the image has made the others.
+    absl::erase_if(outstanding,
+                   [&](uint64_t tag) { return tag >= image.next_tag; });
+    return CallRestore(process, turn, type, method, image,
+                       std::move(outstanding));
   }
   if (image.state.bytes.size() != how.flat_bytes) {
     return absl::FailedPreconditionError(
@@ -92,7 +97,7 @@ absl::Status StateImages::Restore(Process& process, const Turn& turn,
 absl::Status StateImages::CallRestore(Process& process, const Turn& turn,
                                       const ProcessType& type, uint32_t method,
                                       const StateImage& image,
-                                      YieldAdoption& adoption) {
+                                      YieldTags outstanding) {
   if (type.restore == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("the flat state has flat_version ", image.flat_version,
@@ -107,6 +112,7 @@ absl::Status StateImages::CallRestore(Process& process, const Turn& turn,
   if (image.flat_version != 0) {
     snapshot.content_type = ToAbi(kFlatContentType);
   }
+  YieldAdoption adoption{.outstanding = std::move(outstanding), .adopted = {}};
   const StepCaller::UpgradeCallResult result =
       caller_.Restore(process, turn, type, state,
                       {.struct_size = sizeof(actord_restore),

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/process.h"
+#include "runtime/process/upgrading.h"
 #include "runtime/records/runtime_image.h"
 #include "runtime/records/state_image.h"
 #include "runtime/scheduler/lane.h"
@@ -18,8 +19,6 @@
 #include "runtime/turn/turn.h"
 
 namespace actord::runtime {
-
-struct YieldAdoption;  // upgrading.h
 
 class StateImages {
  public:
@@ -33,18 +32,20 @@ class StateImages {
   // Makes the state of a process of `type`, with this method, from an encoded
   // image. An error: why it cannot be; then the process keeps the state that it
   // had, or none. Otherwise that state is the caller's to close. Restore may
-  // adopt the yields of `adoption`, and all of them stay outstanding in any
-  // case.
+  // adopt each yield that was outstanding when the image was taken, and all of
+  // them stay in force in any case: those `outstanding`, which may hold others
+  // that later steps have made, and those whose completions wait in the
+  // mailbox. Precondition: TakeUrgent has taken the urgent events.
   absl::Status Restore(Process& process, const Turn& turn,
                        const ProcessType& type, uint32_t method,
-                       const std::string& encoded, YieldAdoption& adoption);
+                       const std::string& encoded, YieldTags outstanding);
 
  private:
   absl::StatusOr<StateImage> Snapshot(Process& process, const Turn& turn,
                                       const ProcessType& type);
   absl::Status CallRestore(Process& process, const Turn& turn,
                            const ProcessType& type, uint32_t method,
-                           const StateImage& image, YieldAdoption& adoption);
+                           const StateImage& image, YieldTags outstanding);
 
   StepCaller& caller_;
   Lane& lane_;

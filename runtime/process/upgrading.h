@@ -57,10 +57,27 @@ struct Upgrading {
   }
 };
 
+using YieldTags = absl::flat_hash_set<uint64_t>;
+
 // The yields that a Restore may adopt, and the yields that it has adopted.
 struct YieldAdoption {
-  absl::flat_hash_set<uint64_t> outstanding;
-  absl::flat_hash_set<uint64_t> adopted;
+  YieldTags outstanding;
+  YieldTags adopted;
 };
+
+// Adds the yields whose completions wait in `urgent_taken`. The broker may have
+// no record of them: a yield that was answered at once has none, nor has one
+// whose completion the store had at the start.
+inline void AddCompletedYields(const Process& process, YieldTags& tags) {
+  const uint32_t generation =
+      process.generation.load(std::memory_order_relaxed);
+  for (const Envelope* envelope = process.urgent_taken.head();
+       envelope != nullptr; envelope = process.urgent_taken.After(envelope)) {
+    if (envelope->type == ACTORD_EVENT_COMPLETION &&
+        envelope->generation == generation) {
+      tags.insert(envelope->completion.tag);
+    }
+  }
+}
 
 }  // namespace actord::runtime

@@ -223,16 +223,7 @@ YieldAdoption Upgrader::AdoptableYields(const Process& process) const {
   broker_.ForEachTag(process, [&](uint64_t tag) {
     if (!IsFenced(process, tag)) adoption.outstanding.insert(tag);
   });
-  // Yields that were answered at once have no record at the broker.
-  const uint32_t generation =
-      process.generation.load(std::memory_order_relaxed);
-  for (const Envelope* envelope = process.urgent_taken.head();
-       envelope != nullptr; envelope = process.urgent_taken.After(envelope)) {
-    if (envelope->type == ACTORD_EVENT_COMPLETION &&
-        envelope->generation == generation) {
-      adoption.outstanding.insert(envelope->completion.tag);
-    }
-  }
+  AddCompletedYields(process, adoption.outstanding);
   return adoption;
 }
 
