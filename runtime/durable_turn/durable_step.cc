@@ -63,12 +63,16 @@ void DurableTurn::NameCalls(const Turn& turn, DurableState& state) {
     }
   }
   if (state.calls.size() < state.tidy_calls_at) return;
+  ForgetGivenUpCalls(state);
+  state.tidy_calls_at = std::max<size_t>(64, 2 * state.calls.size());
+}
+
+void DurableTurn::ForgetGivenUpCalls(DurableState& state) {
   absl::erase_if(state.calls, [this](const auto& call) {
     const DurableState::Caller& caller = call.second;
     return caller.yield.pid.empty() && !caller.is_kept &&
            !shared_.calls.IsOpen(caller.handle);
   });
-  state.tidy_calls_at = std::max<size_t>(64, 2 * state.calls.size());
 }
 
 void DurableTurn::OweCalls(Process& process, const Turn& turn,

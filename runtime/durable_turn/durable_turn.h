@@ -199,6 +199,8 @@ class DurableTurn {
                                     std::optional<std::string>& image);
   // Gives the calls of the batch the ids that name them for the process.
   void NameCalls(const Turn& turn, DurableState& state);
+  // Forgets the calls whose callers outside, or volatile, do not wait any more.
+  void ForgetGivenUpCalls(DurableState& state);
   // After the step: the process owes the answers to its callers' handles.
   void OweCalls(Process& process, const Turn& turn, const DurableState& state);
   // Why the step fails; nullopt: it does not.

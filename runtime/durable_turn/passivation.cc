@@ -38,10 +38,16 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
   lane_.Free(process.urgent_taken.PopFront());
   if (is_stale || process.steps.load(std::memory_order_relaxed) != was.steps ||
       durable().store().Applied() < was.position || IsReplayed(process) ||
-      shared_.limits.max_lifetime_ns() != LiveLimits::kForeverNs ||
-      !WaitsForMessages(process, turn, state)) {
+      shared_.limits.max_lifetime_ns() != LiveLimits::kForeverNs) {
     return std::nullopt;
   }
+  ForgetGivenUpCalls(state);
+  if (process.owed_calls != nullptr) {
+    absl::erase_if(process.owed_calls->calls, [this](uint64_t call) {
+      return !shared_.calls.IsOpen(call);
+    });
+  }
+  if (!WaitsForMessages(process, turn, state)) return std::nullopt;
   const Pid pid = PidOf(process, turn);
   caller_.Close(process, *process.type.load(std::memory_order_relaxed),
                 std::exchange(process.state, nullptr));

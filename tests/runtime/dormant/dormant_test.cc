@@ -112,6 +112,26 @@ TEST_F(Dormant, StepThatTheStoreDoesNotHaveKeepsTheProcess) {
   EXPECT_EQ(world_.BalanceOf(pid), "6");
 }
 
+TEST_F(Dormant, CallKeepsTheProcessAsLongAsItsCallerWaits) {
+  const Pid pid = world_.NewPuppet();
+  const Calls::Id waits = world_.runtime().calls.Begin(
+      Owner::kAny, pid, {"hold", {}}, [](const absl::StatusOr<Payload>&) {});
+  const Pid caller = world_.NewPuppet("volatile", /*durable=*/false);
+  world_.Tell(caller, "call", FormatPid(pid) + " hold");
+  Wait(1200);
+  EXPECT_FALSE(IsDormant(pid));
+  world_.Tell(caller, "done");
+  Wait(1200);
+  EXPECT_FALSE(IsDormant(pid));
+  EXPECT_TRUE(world_.runtime().calls.Cancel(waits));
+  Wait(1200);
+  EXPECT_TRUE(IsDormant(pid));
+  // The answer comes too late, and is counted.
+  world_.Tell(pid, "answer", "late");
+  EXPECT_EQ(world_.runtime().Stats().late_replies, 1u);
+  EXPECT_EQ(world_.NotesOf(pid), "");
+}
+
 TEST_F(Dormant, KeepsItsNameAndIsFoundByIt) {
   const Pid pid = world_.NewAccount(5, "saver");
   Wait(1200);
