@@ -86,7 +86,9 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
                              ". Its state and its mailbox are kept"));
     EnterQuarantine(*process, stored, found.fits);
   }
-  processes.EnterAgain(*process, stored.pid);
+  if (processes.EnterAgain(*process, stored.pid)) {
+    scheduler.Enqueue(process, nullptr);
+  }
   return absl::OkStatus();
 }
 

@@ -118,10 +118,12 @@ Process* ProcessTable::ReserveAgain(Cache& cache, const Pid& pid,
   return &process;
 }
 
-void ProcessTable::EnterAgain(Process& process, const Pid& pid) {
-  Activity::Add(process.activity, -Activity::kEnded);
+bool ProcessTable::EnterAgain(Process& process, const Pid& pid) {
+  const bool has_to_enqueue =
+      Activity::Add(process.activity, -Activity::kEnded);
   homes_->Wake(pid, {process.index(),
                      process.generation.load(std::memory_order_relaxed)});
+  return has_to_enqueue;
 }
 
 bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word) {

@@ -163,10 +163,11 @@ class ProcessTable {
   Process* ReserveAgain(Cache& cache, const Pid& pid, const ProcessType* type,
                         uint16_t method, uint8_t priority, Owner owner,
                         const Pid& parent, uint64_t started_unix_ns);
-  // Makes it live, and lets others find it. Precondition: the caller holds
-  // ResidencyOf the PID, and the process is complete but for its word, which
-  // has `ended`.
-  void EnterAgain(Process& process, const Pid& pid);
+  // Makes it live, and lets others find it. True: the caller has to enqueue it,
+  // because an event for the former process of its slot came late, and the turn
+  // drops that event. Precondition: the caller holds ResidencyOf the PID, and
+  // the process is complete but for its word, which has `ended`.
+  [[nodiscard]] bool EnterAgain(Process& process, const Pid& pid);
   // The process falls asleep if its word is still `word`, which is that of its
   // running turn. False: something has come for it. Precondition: it has no
   // state and no events, and its home can bring it back.

@@ -61,6 +61,24 @@ TEST_F(Dormant, StartWithoutItBringsIdleProcessesIntoMemory) {
   EXPECT_EQ(world_.BalanceOf(pid), "5");
 }
 
+TEST_F(Dormant, ComesBackIntoASlotWithALateEvent) {
+  const Pid pid = world_.NewAccount(5);
+  const Pid gone = world_.NewPuppet("volatile", /*durable=*/false);
+  world_.Tell(gone, "done");
+  Wait(1200);
+  ASSERT_TRUE(IsDormant(pid));
+  // Its sender had found the process before the process ended.
+  ProcessTable& processes = world_.runtime().processes;
+  for (uint32_t slot = 0; slot < processes.SlotsInUse(); ++slot) {
+    Envelope* const late =
+        world_.runtime().lane.NewEnvelope(kEventTerminate, {}, {});
+    late->generation = processes.At(slot).generation - 1;
+    EXPECT_FALSE(processes.At(slot).PostUrgent(late));
+  }
+  world_.Tell(pid, "add", "7");
+  EXPECT_EQ(world_.BalanceOf(pid), "12");
+}
+
 TEST_F(Dormant, BusyProcessStays) {
   const Pid pid = world_.NewAccount(5);
   for (int i = 0; i < 30; ++i) {
