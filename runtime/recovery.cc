@@ -318,7 +318,8 @@ absl::Status Runtime::Core::Recover() {
 
 void Runtime::Core::CloseDurable() {
   closed_durable_ = true;
-  // The threads have stopped, so no turn has a process.
+  // The threads have stopped, so no turn has a process, and none comes back.
+  durable->homes().RefuseWakes();
   for (uint32_t slot = 0; slot < processes.SlotsInUse(); ++slot) {
     Process& process = processes.At(slot);
     if ((process.generation.load(std::memory_order_relaxed) & 1) == 0 ||

@@ -49,6 +49,7 @@ bool Runtime::Core::Wake(const Pid& pid, Owner by) {
     if (stored.ok() && !Sees(by, stored->entry.runtime.owner)) return false;
     const MutexLock lock(residency);
     if (!processes.IsDormant(pid)) return true;
+    if (homes.RefusesWakes()) return false;
     // It may have come back, taken a step and fallen asleep meanwhile.
     if (homes.SleepsOf(pid) != sleeps) continue;
     absl::Status status = stored.status();

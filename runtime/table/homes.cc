@@ -134,6 +134,14 @@ void Homes::Wake(const Pid& pid, const ProcessSlot& resident) {
   dormant_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+void Homes::RefuseWakes() {
+  refuses_wakes_.store(true, std::memory_order_relaxed);
+  FailPoint();
+  for (Home& home : *homes_) {
+    const MutexLock lock(home.residency);
+  }
+}
+
 void Homes::Leave(const Pid& pid) {
   used_.fetch_sub(1, std::memory_order_relaxed);
   Home& home = (*homes_)[HomeOf(pid)];

@@ -88,6 +88,14 @@ class Homes {
   [[nodiscard]] uint64_t SleepsOf(const Pid& pid) const {
     return (*homes_)[HomeOf(pid)].sleeps.load(std::memory_order_relaxed);
   }
+  // No dormant process comes back from now on. When this returns, no thread
+  // brings one back. Before the state of the processes is taken apart.
+  void RefuseWakes();
+  // Whoever holds ResidencyOf a PID and reads false may bring its process back
+  // as long as it holds the lock.
+  [[nodiscard]] bool RefusesWakes() const {
+    return refuses_wakes_.load(std::memory_order_relaxed);
+  }
   // The number of dormant processes.
   [[nodiscard]] uint64_t dormant() const {
     return dormant_.load(std::memory_order_relaxed);
@@ -161,6 +169,9 @@ class Homes {
   // PIDs that are drawn or kept and have not left. Relaxed: a count.
   std::atomic<uint64_t> used_{0};
   std::atomic<uint64_t> dormant_{0};  // relaxed: a count
+  // Relaxed: RefuseWakes takes each lock under which it is read, after it has
+  // written.
+  std::atomic<bool> refuses_wakes_{false};
   const std::unique_ptr<std::array<Home, kHomes>> homes_;
   std::unique_ptr<std::array<std::atomic<NamedChunk*>, kResidentChunks>> named_;
 };

@@ -173,6 +173,8 @@ void ProcessTable::ReleaseDurable(Cache& cache, Process& process) {
 bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
   if (IsHomePid(pid)) {
     if (homes_ == nullptr || !homes_->MayHaveLived(pid)) return false;
+    // Whoever asks may own a process that cannot come back any more.
+    if (homes_->RefusesWakes()) return false;
     if (by != Owner::kAny && by != Owner::kNobody) return true;
     // An ending process leaves its home a moment after nobody can find it.
     return !Lives(pid);
@@ -188,7 +190,12 @@ bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
 }
 
 absl::Status ProcessTable::WhyNotFound(const Pid& pid, Owner by) const {
-  if ((by == Owner::kAny || by == Owner::kNobody) && IsDormant(pid)) {
+  // For everybody, so that nobody learns what is dormant.
+  const bool cannot_come_back =
+      HasHome(pid) &&
+      (homes_->RefusesWakes() || ((by == Owner::kAny || by == Owner::kNobody) &&
+                        IsDormant(pid)));
+  if (cannot_come_back) {
     return Error(absl::StatusCode::kUnavailable, reason::kStopped,
                  absl::StrCat("process ", FormatPid(pid),
                               " cannot be read from the store, because the "

@@ -150,6 +150,30 @@ TEST_F(Dormant, CallKeepsTheProcessAsLongAsItsCallerWaits) {
   EXPECT_EQ(world_.NotesOf(pid), "");
 }
 
+TEST_F(Dormant, NobodyComesBackWhenTheProcessesAreClosed) {
+  constexpr Owner kAlice{1};
+  const Pid pid = world_.NewAccount(5);
+  Wait(1200);
+  ASSERT_TRUE(IsDormant(pid));
+  // As a stop does when its threads have ended. Clients still call.
+  world_.runtime().CloseDurable();
+  for (const Owner by : {Owner::kAny, Owner::kNobody, kAlice}) {
+    const absl::Status status =
+        world_.runtime()
+            .SendFromOutside(by, pid, {"add", {"1", ""}}, nullptr)
+            .status;
+    EXPECT_EQ(ReasonOf(status), reason::kStopped) << status;
+    EXPECT_TRUE(absl::IsUnavailable(status));
+  }
+  EXPECT_TRUE(IsDormant(pid));
+  EXPECT_EQ(world_.Ask(pid)->value_or("no answer"),
+            "process " + FormatPid(pid) +
+                " cannot be read from the store, because the daemon ends");
+  world_.Stop();
+  ASSERT_EQ(world_.Start(), absl::OkStatus());
+  EXPECT_EQ(world_.BalanceOf(pid), "5");
+}
+
 TEST_F(Dormant, KeepsItsNameAndIsFoundByIt) {
   const Pid pid = world_.NewAccount(5, "saver");
   Wait(1200);
