@@ -60,9 +60,7 @@ bool ProcessTable::IsDormant(const Pid& pid) const {
 
 bool ProcessTable::Want(const Pid& pid, Owner by, uint8_t bit) const {
   // A dormant process comes back with all bits.
-  if ((by == Owner::kAny || by == Owner::kNobody) && IsDormant(pid)) {
-    return true;
-  }
+  if (by == Owner::kAny && IsDormant(pid)) return true;
   while (const FoundProcess process = Find(pid, by)) {
     process->Want(bit);
     FailPoint();
@@ -193,8 +191,7 @@ absl::Status ProcessTable::WhyNotFound(const Pid& pid, Owner by) const {
   // For everybody, so that nobody learns what is dormant.
   const bool cannot_come_back =
       HasHome(pid) &&
-      (homes_->RefusesWakes() || ((by == Owner::kAny || by == Owner::kNobody) &&
-                        IsDormant(pid)));
+      (homes_->RefusesWakes() || (by == Owner::kAny && IsDormant(pid)));
   if (cannot_come_back) {
     return Error(absl::StatusCode::kUnavailable, reason::kStopped,
                  absl::StrCat("process ", FormatPid(pid),

@@ -174,6 +174,30 @@ TEST_F(Dormant, NobodyComesBackWhenTheProcessesAreClosed) {
   EXPECT_EQ(world_.BalanceOf(pid), "5");
 }
 
+TEST_F(Dormant, ProcessOfNobodyLearnsNothingOfOneWithAnOwner) {
+  SubmitRequest request{"account", "", {"5", ""}, {}};
+  request.durable = true;
+  request.owner = Owner{1};
+  Pid pid;
+  world_.runtime().admission.Submit(
+      request, Pid{}, /*keep_result=*/true,
+      [&pid](absl::StatusOr<Pid> made) { pid = made.value_or(Pid{}); });
+  world_.Settle();
+  const auto refusal = [&] {
+    return ReasonOf(
+        world_.runtime()
+            .SendFromOutside(Owner::kNobody, pid, {"add", {"1", ""}}, nullptr)
+            .status);
+  };
+  const std::string awake = refusal();
+  Wait(1200);
+  ASSERT_TRUE(IsDormant(pid));
+  EXPECT_EQ(refusal(), awake);
+  EXPECT_FALSE(
+      world_.runtime().processes.Want(pid, Owner::kNobody, Wanted::kAwaited));
+  EXPECT_TRUE(IsDormant(pid));
+}
+
 TEST_F(Dormant, KeepsItsNameAndIsFoundByIt) {
   const Pid pid = world_.NewAccount(5, "saver");
   Wait(1200);
