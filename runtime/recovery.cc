@@ -276,8 +276,9 @@ absl::Status Runtime::Core::Recover() {
   absl::Status status = durable->store().ForEachProcess(
       [&](StoredProcess&& stored) -> absl::Status {
         if (!stored.entry.runtime.watches.empty()) {
-          watches.push_back({stored.pid, stored.entry.runtime.watches,
-                             std::move(stored.exits)});
+          // A copy: a process that has not been told of an end is not dormant.
+          watches.push_back(
+              {stored.pid, stored.entry.runtime.watches, stored.exits});
         }
         const absl::StatusOr<Process*> recovered =
             RecoverOne(std::move(stored), absent);

@@ -198,6 +198,28 @@ TEST_F(Dormant, ProcessOfNobodyLearnsNothingOfOneWithAnOwner) {
   EXPECT_TRUE(IsDormant(pid));
 }
 
+TEST_F(Dormant, ProcessThatHasNotBeenToldOfAnEndIsInMemoryAfterAStart) {
+  const Pid watcher = world_.NewPuppet();
+  const Pid watched = world_.NewPuppet();
+  const Pid idle = world_.NewPuppet();
+  world_.Tell(watcher, "monitor", FormatPid(watched));
+  EXPECT_TRUE(world_.runtime()
+                  .Control(Owner::kAny, watched, kEventTerminate, "enough")
+                  .status.ok());
+  // The record of the end is durable, and the watcher has no turn.
+  world_.Turns(1);
+  while (world_.store->Work()) {
+  }
+  world_.Crash(/*keep_cache=*/true);
+  ASSERT_EQ(world_.Start(), absl::OkStatus());
+  EXPECT_TRUE(IsDormant(idle));
+  const FoundProcess process = world_.runtime().processes.FindAwake(watcher);
+  ASSERT_TRUE(process);
+  EXPECT_NE(process->wanted.load(), Wanted::kAll) << "it was dormant before";
+  world_.Settle();
+  EXPECT_EQ(world_.NotesOf(watcher), "x1:4");
+}
+
 TEST_F(Dormant, KeepsItsNameAndIsFoundByIt) {
   const Pid pid = world_.NewAccount(5, "saver");
   Wait(1200);
