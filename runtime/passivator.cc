@@ -84,6 +84,7 @@ void Passivator::LookIfDue() {
 
 void Passivator::LookAround(uint64_t now_ns, uint64_t after_ns) {
   ordered_ = 0;
+  may_order_ = core_.options.store->Applied() >= position_;
   const uint32_t slots = core_.processes.SlotsInUse();
   seen_.resize(std::max<size_t>(seen_.size(), slots));
   for (uint32_t slot = 0; slot < slots; ++slot) {
@@ -116,9 +117,13 @@ void Passivator::Look(Process& process, uint64_t now_ns, uint64_t after_ns,
           .since_ns = now_ns};
   if (before.generation != generation || before.steps != seen.steps) return;
   seen.since_ns = before.since_ns;
-  if (now_ns - before.since_ns >= after_ns && ordered_ < kMaxOrders) {
-    Order(core_.processes.PidOf(process, generation), steps);
+  if (now_ns - before.since_ns < after_ns || !may_order_ ||
+      ordered_ >= kMaxOrders) {
+    return;
   }
+  // If the process refuses, it is idle anew.
+  seen.since_ns = now_ns;
+  Order(core_.processes.PidOf(process, generation), steps);
 }
 
 void Passivator::Order(const Pid& pid, uint64_t steps) {

@@ -4,7 +4,9 @@
 //
 // A process that had the same number of steps and nothing to do at two looks,
 // far enough apart, is idle. When the table of processes is nearly full, a
-// second apart is far enough.
+// second apart is far enough. A process that refuses the order, for example
+// because a caller still waits for its answer, is ordered again when it has
+// been idle for as long once more.
 //
 // Thread-safety: LookAround and LookIfDue from one thread at a time; Start and
 // Stop from one thread.
@@ -41,7 +43,8 @@ class Passivator {
   struct Seen {
     uint32_t generation = 0;  // even: no idle process was there
     uint32_t steps = 0;       // the low bits
-    uint64_t since_ns = 0;    // when the process was first like this
+    // When the process was first like this, or was ordered last.
+    uint64_t since_ns = 0;
   };
 
   // The table of processes is nearly full.
@@ -59,6 +62,9 @@ class Passivator {
   // The end of the journal at the end of the last look. A process that was idle
   // then has no record behind it.
   uint64_t position_ = 0;
+  // The state store stands for the records before `position_`, so a process can
+  // leave.
+  bool may_order_ = false;
   size_t ordered_ = 0;  // in this look
   Mutex mutex_;
   ConditionVariable wake_;

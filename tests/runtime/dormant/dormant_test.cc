@@ -150,6 +150,24 @@ TEST_F(Dormant, CallKeepsTheProcessAsLongAsItsCallerWaits) {
   EXPECT_EQ(world_.NotesOf(pid), "");
 }
 
+TEST_F(Dormant, ProcessThatRefusesIsOrderedAgainWhenItWasIdleOnceMore) {
+  const Pid pid = world_.NewPuppet();
+  world_.runtime().calls.Begin(Owner::kAny, pid, {"hold", {}},
+                               [](const absl::StatusOr<Payload>&) {});
+  const FoundProcess process = world_.runtime().processes.FindAwake(pid);
+  int orders = 0;
+  for (int i = 0; i < 60; ++i) {
+    world_.Settle();
+    EXPECT_EQ(world_.store->CatchUp(), absl::OkStatus());
+    world_.runtime().passivator->LookIfDue();
+    orders += Activity::Urgent(process->activity.load()) != 0 ? 1 : 0;
+    world_.Elapse(60 * kSecond);
+  }
+  EXPECT_FALSE(IsDormant(pid));
+  // In an hour, each 10 minutes.
+  EXPECT_THAT(orders, ::testing::AllOf(::testing::Ge(4), ::testing::Le(6)));
+}
+
 TEST_F(Dormant, NobodyComesBackWhenTheProcessesAreClosed) {
   constexpr Owner kAlice{1};
   const Pid pid = world_.NewAccount(5);
