@@ -85,21 +85,23 @@ void Passivator::LookIfDue() {
 void Passivator::LookAround(uint64_t now_ns, uint64_t after_ns) {
   ordered_ = 0;
   may_order_ = core_.options.store->Applied() >= position_;
-  const uint32_t slots = core_.processes.SlotsInUse();
-  seen_.resize(std::max<size_t>(seen_.size(), slots));
-  for (uint32_t slot = 0; slot < slots; ++slot) {
-    Look(core_.processes.At(slot), now_ns, after_ns, seen_[slot]);
-  }
+  seen_.resize(std::max<size_t>(seen_.size(), core_.processes.SlotsInUse()));
+  core_.processes.ForEachLive(
+      0, UINT32_MAX, [&](Process& process, uint32_t generation) {
+        // The table may have grown meanwhile.
+        const uint32_t slot = process.index();
+        if (slot >= seen_.size()) return false;
+        Look(process, generation, now_ns, after_ns, seen_[slot]);
+        return true;
+      });
   position_ = core_.options.store->journal().Tail();
 }
 
-void Passivator::Look(Process& process, uint64_t now_ns, uint64_t after_ns,
-                      Seen& seen) {
-  const uint32_t generation =
-      process.generation.load(std::memory_order_acquire);
+void Passivator::Look(const Process& process, uint32_t generation,
+                      uint64_t now_ns, uint64_t after_ns, Seen& seen) {
   const Seen before = seen;
   seen = {};
-  if ((generation & 1) == 0 || !process.is_durable()) return;
+  if (!process.is_durable()) return;
   // Acquire: the turn that has left this word has appended its record.
   const uint64_t word = process.activity.load(std::memory_order_acquire);
   if ((word & Activity::kEnded) != 0 || Activity::Runnable(word) ||

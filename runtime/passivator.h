@@ -50,7 +50,9 @@ class Passivator {
   // The table of processes is nearly full.
   [[nodiscard]] bool IsCrowded() const;
   void LookAround(uint64_t now_ns, uint64_t after_ns);
-  void Look(Process& process, uint64_t now_ns, uint64_t after_ns, Seen& seen);
+  // `seen`: what the last look has found in the slot of the process.
+  void Look(const Process& process, uint32_t generation, uint64_t now_ns,
+            uint64_t after_ns, Seen& seen);
   // `steps`: of the process, which has no record behind `position_`.
   void Order(const Pid& pid, uint64_t steps);
   void Run();

@@ -321,12 +321,8 @@ void Runtime::Core::CloseDurable() {
   closed_durable_ = true;
   // The threads have stopped, so no turn has a process, and none comes back.
   durable->homes().RefuseWakes();
-  for (uint32_t slot = 0; slot < processes.SlotsInUse(); ++slot) {
-    Process& process = processes.At(slot);
-    if ((process.generation.load(std::memory_order_relaxed) & 1) == 0 ||
-        !process.is_durable()) {
-      continue;
-    }
+  processes.ForEachLive(0, UINT32_MAX, [&](Process& process, uint32_t) {
+    if (!process.is_durable()) return true;
     const ProcessType& type = *process.type.load(std::memory_order_relaxed);
     if (void* const object = std::exchange(process.state, nullptr)) {
       try {
@@ -356,7 +352,8 @@ void Runtime::Core::CloseDurable() {
       process.urgent_taken = std::exchange(quarantined->held, {});
     }
     durable->Forget(process);
-  }
+    return true;
+  });
 }
 
 }  // namespace actord::runtime
