@@ -5,8 +5,10 @@ import time
 import unittest
 
 from harness import places
-from harness.attack_case import machine_factor, record
+from harness.attack_case import (ENDS_SOON, assert_ends_in_time, machine_factor,
+                                 record)
 from harness.connections_case import PATIENT, ConnectionsCase, is_taken
+from harness.tokens import TokenCase
 from harness.waiting import WAIT_SECONDS, eventually
 
 DESCRIPTORS = 128
@@ -16,19 +18,22 @@ REFUSED_SECONDS = 0.1
 SERVED_SECONDS = 1
 
 
-class Descriptors(ConnectionsCase):
+class Descriptors(TokenCase, ConnectionsCase):
 
     def start(self, *options):
         few = self.text_file(f'#!/bin/sh\nulimit -n {DESCRIPTORS}\n'
                              f'exec "{places.ACTORD}" "$@"\n', "few")
         few.chmod(0o755)
-        return self.start_daemon("--workers", "1", *PATIENT, *options,
-                                 actord=few)
+        self.client_token = self.token("admin")
+        return self.serve("--workers", "1", *PATIENT, *options, actord=few)
+
+    def client(self, daemon):
+        return self.connect_with(daemon, self.client_token)
 
     def test_all_clients_are_served_again_after_too_many(self):
         daemon = self.start("--max-connections-per-address", "10000",
                             "--max-connections", "10000")
-        actor = self.connect(daemon)
+        actor = self.client(daemon)
         pid = actor.submit("counter")
         factor = machine_factor()
         seconds = []
@@ -50,7 +55,7 @@ class Descriptors(ConnectionsCase):
         started = time.monotonic()
         # A gRPC client waits for a second after it was refused.
         eventually(lambda: not self.is_refused(daemon), "room for one")
-        later = self.connect(daemon)
+        later = self.client(daemon)
         self.assertEqual(later.run("echo", b"1").result.data, b"1")
         served = time.monotonic() - started
         record(self, f"{len(seconds)} of {CLIENTS} refused, half of them within "
@@ -61,6 +66,13 @@ class Descriptors(ConnectionsCase):
                    "the ends of the others")
         self.assertIn("the free descriptors are the reserve of "
                       "connections.reserved_descriptors", daemon.log())
+
+    def test_end_among_too_many(self):
+        daemon = self.start("--max-connections-per-address", "10000",
+                            "--max-connections", "10000", *ENDS_SOON)
+        while not self.is_refused(daemon):
+            pass
+        assert_ends_in_time(self, daemon)
 
     def test_one_address_leaves_room_for_others(self):
         daemon = self.start()

@@ -1,12 +1,10 @@
 """Floods below every handler: the daemon cuts them, and serves all others."""
 
-import signal
-import time
 import unittest
 from statistics import median, quantiles
 
 from actord.v1 import outcome_pb2
-from harness.attack_case import FULL, MIB, AttackCase
+from harness.attack_case import ENDS_SOON, FULL, MIB, AttackCase
 from harness.certificates import Authority
 from harness.connection import CALL_SECONDS
 from harness.waiting import eventually
@@ -22,7 +20,13 @@ RESETS = "more calls than the daemon can read"
 class FloodCase(AttackCase):
     """Floods from the same address as that of the honest clients."""
 
-    OPTIONS = ("--max-payload-bytes", "4MiB", "--max-mailbox-bytes", "16MiB")
+    OPTIONS = ("--max-payload-bytes", "4MiB", "--max-mailbox-bytes", "16MiB",
+               *ENDS_SOON)
+
+    def check_end(self, kind, **more):
+        self.flood(kind, 10 * self.factor, again=True, **more)
+        eventually(lambda: self.cut_total() > 0, "a cut")
+        self.assert_ends_in_time()
 
     def check_one(self, kind, reason, cut_seconds, **more):
         honest = self.honest()
@@ -130,6 +134,10 @@ class FloodsOverTls(FloodCase):
         self.check_one("rapid_reset", RESETS, 2,
                        tls_ca=self.authority.certificate)
 
+    def test_end_in_rapid_resets(self):
+        self.check_end("rapid_reset", connections=4,
+                       tls_ca=self.authority.certificate)
+
 
 class FloodsOverAUnixSocket(FloodCase):
     """The daemon knows the calls of each connection, and not its bytes."""
@@ -140,6 +148,9 @@ class FloodsOverAUnixSocket(FloodCase):
 
     def test_rapid_reset_is_cut(self):
         self.check_one("rapid_reset", RESETS, 0.5, address=self.address)
+
+    def test_end_in_rapid_resets(self):
+        self.check_end("rapid_reset", connections=4, address=self.address)
 
     def test_rapid_reset_on_many_connections(self):
         honest = self.honest()
@@ -155,26 +166,14 @@ class FloodsOverAUnixSocket(FloodCase):
         self.assertLess(honest.longest, 1 * self.factor)
 
 
-class Ends(AttackCase):
+class Ends(FloodCase):
     """SIGTERM in the middle of an attack."""
 
-    OPTIONS = ("--drain-timeout", "2s", "--force-timeout", "1s")
-
-    def check(self, kind, **more):
-        self.flood(kind, 10 * self.factor, again=True, **more)
-        eventually(lambda: self.cut_total() > 0, "a cut")
-        started = time.monotonic()
-        self.daemon.signal(signal.SIGTERM)
-        self.assertEqual(self.daemon.wait(), 0)
-        seconds = time.monotonic() - started
-        self.record(f"ended {seconds:.2f} s after SIGTERM")
-        self.assertLess(seconds, 4 * self.factor)
-
     def test_in_rapid_resets(self):
-        self.check("rapid_reset", connections=20 if FULL else 4)
+        self.check_end("rapid_reset", connections=20 if FULL else 4)
 
     def test_in_endless_headers(self):
-        self.check("endless_header", connections=4)
+        self.check_end("endless_header", connections=4)
 
 
 if __name__ == "__main__":

@@ -6,20 +6,23 @@ import socket
 import time
 import unittest
 
-from harness.attack_case import FULL, MIB, AttackCase
-from harness.raw_client import PREFACE
+from actord.v1 import process_pb2
+from harness.attack_case import ENDS_SOON, FULL, MIB, AttackCase
+from harness.raw_client import PREFACE, RawClient
 from harness.waiting import eventually
 
 # Each takes a descriptor of the test and one of the daemon.
 CONNECTIONS = 10_000 if FULL else 500
 BYTES_EACH = 64 << 10
 SERVED_SECONDS = 1
+# Between two bytes of a slow request.
+PAUSE_SECONDS = 1 if FULL else 0.3
 
 
 class ManyConnections(AttackCase):
 
     OPTIONS = ("--handshake-timeout", "3s", "--max-connections", "100000",
-               "--max-connections-per-address", "100000")
+               "--max-connections-per-address", "100000", *ENDS_SOON)
 
     def setUp(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -91,6 +94,44 @@ class ManyConnections(AttackCase):
                          self.count + self.honest_ones)
         self.close_all()
         self.check_all_end()
+
+    def test_body_byte_by_byte(self):
+        """Each begins a call, and sends its request byte by byte. Nothing ends them, as
+        nothing ends honest clients on a slow line."""
+        pid = self.actor.submit("counter", b"0")
+        request = process_pb2.SendRequest(pid=pid, topic="add", payload={"data": b"1"})
+        for _ in range(self.count):
+            client = RawClient(self.daemon.address)
+            self.sockets.append(client.socket)
+            late = client.open("Send", request, part=5)
+        honest = self.honest()
+        for position in range(3):
+            for client in self.sockets:
+                client.sendall(late[position:position + 1])
+            time.sleep(PAUSE_SECONDS)
+        honest.end()
+        each = self.grown() / self.count
+        self.record(f"{self.count} calls whose requests come byte by byte: "
+                    f"{each / 1024:.1f} KiB each; others' slowest call "
+                    f"{honest.longest:.3f} s")
+        self.assertLess(self.grown(), self.count * BYTES_EACH + 16 * MIB)
+        self.assertLess(honest.longest, SERVED_SECONDS * self.factor)
+        self.assertEqual(self.counters().connections_open,
+                         self.count + self.honest_ones)
+        # The messages arrive with their last bytes.
+        self.assertEqual(self.actor.call(pid, "get").result.data, b"0")
+        for client in self.sockets:
+            client.sendall(late[3:])
+        eventually(lambda: int(self.actor.call(pid, "get").result.data) == self.count,
+                   "all messages")
+        self.close_all()
+        self.check_all_end()
+
+    def test_end_among_them(self):
+        self.open_all(PREFACE + b"\0\0\0\x04\0\0\0\0\0")
+        self.count //= 2
+        self.open_all(PREFACE[:10])
+        self.assert_ends_in_time()
 
     def test_garbage(self):
         for text in (b"GET / HTTP/1.1\r\nHost: actord\r\n\r\n",

@@ -4,7 +4,7 @@ import time
 import unittest
 
 from actord.v1 import outcome_pb2
-from harness.attack_case import FULL, MIB, AttackCase
+from harness.attack_case import ENDS_SOON, FULL, MIB, AttackCase
 from harness.raw_client import RawClient
 from harness.waiting import eventually
 
@@ -15,6 +15,8 @@ HELD_BYTES = 64 * MIB
 
 
 class UnreadAnswers(AttackCase):
+
+    OPTIONS = ENDS_SOON
 
     def start_attack(self, pid):
         """Awaits the process many times with a closed window."""
@@ -48,6 +50,11 @@ class UnreadAnswers(AttackCase):
         self.record(f"{CALLS} answers of 1 MB: {self.refused()} refused, "
                     f"{held / MIB:.0f} MiB held; given back after "
                     f"{time.monotonic() - started:.2f} s")
+
+    def test_end_among_answers_that_nobody_reads(self):
+        self.start_attack(self.large_result())
+        eventually(lambda: self.refused() >= CALLS - 17, "the refusals")
+        self.assert_ends_in_time()
 
     def refused(self):
         return self.counters().unread_answers_limit_total

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import os
 import pathlib
+import signal
 import sys
 import threading
 import time
@@ -19,6 +20,9 @@ FULL = os.environ.get("ACTORD_ATTACK") == "full"
 MIB = 1 << 20
 # How long a fast machine takes for _work.
 _WORK_SECONDS = 0.018
+# Options with which a daemon ends within END_SECONDS, whatever its clients do.
+ENDS_SOON = ("--drain-timeout", "2s", "--force-timeout", "1s")
+END_SECONDS = 4
 
 
 def _work():
@@ -41,6 +45,16 @@ def record(test, text):
     """Adds a line to the record of `./dev attack`."""
     name = test.id().rsplit(".", 1)[1].removeprefix("test_")
     print(f"attack {name}: {text}", file=sys.stderr)
+
+
+def assert_ends_in_time(test, daemon):
+    """SIGTERM in the middle of an attack on a daemon with ENDS_SOON."""
+    started = time.monotonic()
+    daemon.signal(signal.SIGTERM)
+    test.assertEqual(daemon.wait(), 0)
+    seconds = time.monotonic() - started
+    record(test, f"ended {seconds:.2f} s after SIGTERM")
+    test.assertLess(seconds, END_SECONDS * machine_factor())
 
 
 class HonestClient:
@@ -82,6 +96,9 @@ class AttackCase(DaemonCase):
 
     def record(self, text):
         record(self, text)
+
+    def assert_ends_in_time(self):
+        assert_ends_in_time(self, self.daemon)
 
     def flood(self, kind, seconds, address=None, **more):
         program = FloodProgram(kind, address or self.daemon.address, seconds,

@@ -220,12 +220,17 @@ def _main(kind, address, seconds, connections, again, tls_ca):
     cuts = _Cuts()
 
     def connect():
-        connection = _Connection(address, context, parts)
+        try:
+            connection = _Connection(address, context, parts)
+        except OSError:
+            return False
         selector.register(connection.socket, selectors.EVENT_WRITE, connection)
         cuts.watch(connection)
+        return True
 
     for _ in range(int(connections)):
-        connect()
+        if not connect():
+            sys.exit(f"no connection to {address}")
     while selector.get_map() and time.monotonic() < deadline:
         for key, _ in selector.select(0.1):
             connection = key.data
@@ -236,8 +241,8 @@ def _main(kind, address, seconds, connections, again, tls_ca):
             cuts.forget(connection)
             selector.unregister(connection.socket)
             connection.socket.close()
-            if again == "1":
-                connect()
+            if again == "1" and not connect():
+                again = "0"  # The daemon has ended.
     cuts.look()
     print(json.dumps(cuts.seconds + [None] * cuts.open()))
 

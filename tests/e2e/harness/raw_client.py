@@ -41,7 +41,7 @@ class RawClient:
 
     def open(self, method, *requests, part=0):
         """A call that sends these, and says nothing about its end. With `part`
-        the last of them breaks off so many bytes before its end."""
+        the last of them breaks off so many bytes before its end. Returns these."""
         headers = b"".join(_header(name, value) for name, value in (
             (":method", "POST"), (":scheme", "http"),
             (":path", _SERVICE + method), (":authority", "actord"),
@@ -52,6 +52,7 @@ class RawClient:
         for begin in range(0, len(data), 16384):
             frames += _frame(_DATA, 0, stream, data[begin:begin + 16384])
         self.socket.sendall(frames[:len(frames) - part])
+        return frames[len(frames) - part:]
 
     def ask(self, method, request):
         """A unary call, whole."""
