@@ -100,11 +100,10 @@ absl::Status Daemon::OpenAll() {
 
 void Daemon::LogPlugins() {
   for (const PluginInfo& plugin : plugins_.InForce()) {
-    logger_.Debug(absl::StrCat(
-        "plugin ", plugin.name, " ", plugin.version,
-        plugin.path.empty() ? std::string()
-                            : absl::StrCat(" from ", plugin.path, ", SHA-256 ",
-                                           plugin.digest)));
+    if (plugin.path.empty()) continue;  // built in
+    logger_.Info(absl::StrCat("plugin ", plugin.name, " ", plugin.version,
+                              " loaded from ", plugin.path, ", SHA-256 ",
+                              plugin.digest));
   }
   const absl::Status& copies = plugins_.CopiesStatus();
   if (copies.ok() || config_.plugin_cache == "memory") return;

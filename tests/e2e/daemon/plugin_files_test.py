@@ -138,6 +138,10 @@ class Listed(DaemonCase):
         self.assertEqual(plugins["echo"].sha256,
                          digest_of(places.PLUGINS / "echo.so"))
         self.assertEqual(plugins["builtin"].sha256, "")
+        for path in places.PLUGINS.glob("*.so"):
+            self.assertRegex(self.daemon.log(),
+                             f"info .*loaded from .*/{path.name}, "
+                             f"SHA-256 {digest_of(path)}")
         self.assert_serves()
 
 
