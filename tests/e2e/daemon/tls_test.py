@@ -3,6 +3,7 @@
 import re
 import socket
 import ssl
+import subprocess
 import unittest
 
 from harness.certificates import Authority, raw_context
@@ -137,6 +138,28 @@ class Handshakes(TlsCase):
             with self.wrapped(daemon, context) as client:
                 if client.recv(1) == b"":
                     raise ConnectionError("closed")
+
+
+    def test_renegotiation_is_refused(self):
+        # gRPC sends the refusal when it ends the connection, or says more.
+        daemon = self.start_daemon(*self.tls("--handshake-timeout", "2s"))
+        actor = self.connect(daemon,
+                             credentials=self.authority.channel_credentials())
+        client = subprocess.Popen(
+            ["openssl", "s_client", "-connect", daemon.address, "-tls1_2",
+             "-alpn", "h2", "-CAfile", self.authority.certificate],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT)
+        self.addCleanup(client.wait)
+        self.addCleanup(client.kill)
+        self.addCleanup(client.stdout.close)
+        # This line tells the program to renegotiate. It ends when it is refused.
+        client.stdin.write(b"R\n")
+        client.stdin.flush()
+        said, _ = client.communicate(timeout=WAIT_SECONDS)
+        self.assertIn(b"RENEGOTIATING", said)
+        self.assertIn(b"no renegotiation", said)
+        self.assertEqual(actor.run("echo", b"1").result.data, b"1")
 
 
 class Start(TlsCase):
