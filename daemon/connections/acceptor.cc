@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/connections/http2_frames.h"
+#include "daemon/connections/socket_facts.h"
 #include "daemon/listening/peer_address.h"
 
 namespace actord::daemon {
@@ -27,6 +29,8 @@ constexpr int kMaxAccepts = 64;
 constexpr uint64_t kSweepPauseNs = 20'000'000;
 // The pause when the system has no memory for a connection.
 constexpr timespec kPause{0, 10'000'000};
+// Enough to tell protocols apart.
+constexpr size_t kFirstBytes = 32;
 
 int OpenSpare() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
@@ -51,7 +55,11 @@ Acceptor::Acceptor(const ConnectionLimits& limits, ConnectionRegistry& registry,
       clock_(clock),
       total_warning_(logger, clock),
       address_warning_(logger, clock),
-      descriptors_warning_(logger, clock) {}
+      descriptors_warning_(logger, clock),
+      tls_warning_(logger, clock),
+      http1_warning_(logger, clock),
+      garbage_warning_(logger, clock),
+      first_bytes_(kFirstBytes) {}
 
 Acceptor::~Acceptor() {
   Stop();
@@ -159,9 +167,36 @@ void Acceptor::Take(int listener, int fd, const sockaddr_storage& address) {
   if (is_tcp && has_tls_) {
     connection.handshake = std::make_shared<TlsHandshake>(connection.peer);
   }
+  const std::string peer = connection.peer;
   const uint64_t id = registry_.Add(std::move(connection));
   ConnectionCounts::Count(counts_.accepted);
+  if (is_tcp && !has_tls_) WarnOfOtherProtocol(fd, peer);
   hand_over_(listener, id, fd, is_tcp);
+}
+
+void Acceptor::WarnOfOtherProtocol(int fd, const std::string& peer) {
+  // It does not wait for the bytes, because honest clients would wait, too. A
+  // client that tries again is seen sooner or later.
+  switch (ProtocolOf(PeekBytes(fd, kFirstBytes, first_bytes_))) {
+    case Protocol::kHttp2:
+      return;
+    case Protocol::kTls:
+      return tls_warning_.Say(absl::StrCat(
+          "connection of ", peer,
+          " closed: it speaks TLS, and this address has no TLS; connect "
+          "without TLS (actorctl: without --tls-ca), or set tls.certificate "
+          "and tls.key"));
+    case Protocol::kHttp1:
+      return http1_warning_.Say(absl::StrCat(
+          "connection of ", peer,
+          " closed: it speaks HTTP/1.1, and this address serves gRPC over "
+          "HTTP/2 alone; use actorctl or a client of gRPC"));
+    case Protocol::kOther:
+      return garbage_warning_.Say(absl::StrCat(
+          "connection of ", peer,
+          " closed: its first bytes are not those of HTTP/2; use actorctl or a "
+          "client of gRPC"));
+  }
 }
 
 Refusal Acceptor::Decide(int fd, const std::string& group) {

@@ -52,6 +52,9 @@ class Acceptor {
   // Accepts a connection; false: none waits, or the system refuses.
   bool AcceptOne(int listener);
   void Take(int listener, int fd, const sockaddr_storage& address);
+  // Warns if the first bytes of a connection without TLS, as far as they have
+  // arrived, are not HTTP/2. gRPC then closes the connection and tells nobody.
+  void WarnOfOtherProtocol(int fd, const std::string& peer);
   Refusal Decide(int fd, const std::string& group);
   void Refuse(Refusal refusal, const std::string& peer);
   void RefuseWithSpare(int listener);
@@ -63,6 +66,10 @@ class Acceptor {
   SpacedWarning total_warning_;
   SpacedWarning address_warning_;
   SpacedWarning descriptors_warning_;
+  SpacedWarning tls_warning_;
+  SpacedWarning http1_warning_;
+  SpacedWarning garbage_warning_;
+  std::vector<char> first_bytes_;
   bool has_tls_ = false;
   HandOver hand_over_;
   int epoll_ = -1;

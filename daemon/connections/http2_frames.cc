@@ -1,5 +1,6 @@
 #include "daemon/connections/http2_frames.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -30,6 +31,22 @@ uint32_t NumberAt(std::string_view bytes, size_t position, size_t count) {
 }
 
 }  // namespace
+
+Protocol ProtocolOf(std::string_view bytes) {
+  constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  const size_t common = std::min(bytes.size(), kPreface.size());
+  if (bytes.substr(0, common) == kPreface.substr(0, common)) {
+    return Protocol::kHttp2;
+  }
+  // A record of TLS that holds a handshake, of any version.
+  if (bytes.starts_with("\x16\x03")) return Protocol::kTls;
+  for (const std::string_view method :
+       {"GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS ",
+        "CONNECT ", "TRACE "}) {
+    if (bytes.starts_with(method)) return Protocol::kHttp1;
+  }
+  return Protocol::kOther;
+}
 
 size_t CountCallsResetAtOnce(std::string_view bytes, size_t max) {
   // Most bytes hold no reset at all, and this search is much faster.

@@ -1,5 +1,5 @@
-// Looks for calls that are begun and reset at once in the bytes of an HTTP/2
-// connection that gRPC has not read.
+// Reads the bytes of a connection that gRPC has not read: which protocol the
+// client speaks, and which calls it begins and resets at once.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -9,6 +9,16 @@
 #include <string_view>
 
 namespace actord::daemon {
+
+// The protocol of a client whose first bytes are `bytes`: as many as have
+// arrived, perhaps none.
+enum class Protocol {
+  kHttp2,  // or nothing says so far that it is another one
+  kHttp1,
+  kTls,
+  kOther,
+};
+Protocol ProtocolOf(std::string_view bytes);
 
 // The number of streams for which `bytes` holds both the frame that begins the
 // stream and the frame that resets it. `bytes` may begin and end within a

@@ -71,6 +71,20 @@ TEST(CountCallsResetAtOnce, ManyCancelsOfOlderCallsAreNone) {
   EXPECT_EQ(CountCallsResetAtOnce(bytes), 0u);
 }
 
+TEST(ProtocolOf, TellsByTheFirstBytes) {
+  const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  for (size_t size = 0; size <= preface.size(); ++size) {
+    EXPECT_EQ(ProtocolOf(preface.substr(0, size)), Protocol::kHttp2) << size;
+  }
+  EXPECT_EQ(ProtocolOf(preface + Begin(1)), Protocol::kHttp2);
+  EXPECT_EQ(ProtocolOf("GET / HTTP/1.1\r\n"), Protocol::kHttp1);
+  EXPECT_EQ(ProtocolOf("POST /actord HTTP/1.1\r\n"), Protocol::kHttp1);
+  EXPECT_EQ(ProtocolOf("PRI * HTTP/1.1\r\n"), Protocol::kOther);
+  EXPECT_EQ(ProtocolOf("\x16\x03\x01\x02"), Protocol::kTls);
+  EXPECT_EQ(ProtocolOf(Begin(1)), Protocol::kOther);
+  EXPECT_EQ(ProtocolOf("SSH-2.0-OpenSSH_9.2\r\n"), Protocol::kOther);
+}
+
 TEST(CountCallsResetAtOnce, RandomBytesAndShortOnesAreNone) {
   EXPECT_EQ(CountCallsResetAtOnce(""), 0u);
   EXPECT_EQ(CountCallsResetAtOnce("12345678"), 0u);

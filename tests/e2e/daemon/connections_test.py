@@ -1,12 +1,13 @@
 """How many connections the daemon takes."""
 
+import re
 import socket
 import time
 import unittest
 
 from harness import places
 from harness.connections_case import PATIENT, ConnectionsCase
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 
 class Limits(ConnectionsCase):
@@ -44,6 +45,36 @@ class Limits(ConnectionsCase):
         self.assertEqual(actor.run("echo", b"1").result.data, b"1")
         eventually(lambda: self.counters(actor).connections_open == 1,
                    "its end")
+
+
+class OtherProtocols(ConnectionsCase):
+
+    def say(self, daemon, first_bytes):
+        """Returns when the daemon has closed the connection."""
+        with socket.create_connection(("127.0.0.1", daemon.port),
+                                      timeout=WAIT_SECONDS) as client:
+            client.sendall(first_bytes)
+            try:
+                while client.recv(4096):
+                    pass
+            except ConnectionResetError:
+                pass
+
+    def test_first_bytes_of_another_protocol_are_logged(self):
+        daemon = self.start_daemon()
+        for first_bytes, text in (
+                (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+                 "it speaks HTTP/1.1, and this address serves gRPC over HTTP/2"),
+                (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 500,
+                 "it speaks TLS, and this address has no TLS"),
+                (b"\0" * 4096, "its first bytes are not those of HTTP/2")):
+            # The daemon does not wait for bytes that come a moment too late.
+            line = re.compile(r"warning .*connection of ipv4:127\.0\.0\.1:\d+ "
+                              f"closed: {re.escape(text)}")
+            eventually(lambda: self.say(daemon, first_bytes)
+                       or line.search(daemon.log()), text)
+        self.assertEqual(self.connect(daemon).run("echo", b"1").result.data, b"1")
+        self.assertEqual(daemon.log().count("connection of "), 3)
 
 
 class Descriptors(ConnectionsCase):
