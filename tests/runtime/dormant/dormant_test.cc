@@ -235,7 +235,7 @@ TEST_F(Dormant, ProcessThatHasNotBeenToldOfAnEndIsInMemoryAfterAStart) {
   ASSERT_TRUE(process);
   EXPECT_NE(process->wanted.load(), Wanted::kAll) << "it was dormant before";
   world_.Settle();
-  EXPECT_EQ(world_.NotesOf(watcher), "x1:4");
+  EXPECT_EQ(world_.NotesOf(watcher), "x1:6");
 }
 
 TEST_F(Dormant, KeepsItsNameAndIsFoundByIt) {
