@@ -131,7 +131,14 @@ absl::Status Daemon::StartProcesses() {
 
 void Daemon::LoadFormer(runtime::records::PluginNumber number) {
   const absl::Status status = plugins_.LoadKept(number);
-  if (status.ok()) return;
+  if (status.ok()) {
+    const auto kept = kept_plugins_->Find(number);
+    logger_.Info(absl::StrCat("plugin ", kept->name, " ", kept->version,
+                              " loaded from ", kept->path,
+                              ", because processes of the store are of this "
+                              "version"));
+    return;
+  }
   logger_.Warning(absl::StrCat(
       status.message(),
       ". Its processes go on with the version in force, if that can restore "

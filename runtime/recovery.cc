@@ -121,7 +121,7 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
     state.image = std::move(stored.image);
     state.init = entry.init;
     state.history = std::move(stored.history);
-    if (is_replayed && !state.image) KeepInput(process, entry, lane);
+    if (is_replayed && !state.image) state.input = entry.input;
     state.yields = image.yields;
     state.lifetime_ns = image.lifetime_ns;
     for (const records::OwedCall& owed : image.owed_calls) {

@@ -64,7 +64,9 @@ void Runtime::Core::EnterQuarantine(Process& process, QuarantineEntry entry) {
 }
 
 void Runtime::Core::CheckPoison(Process& process, const Pid& pid,
-                                const ProcessType& type) {
+                                const ProcessType& of) {
+  // A mended version may have come meanwhile.
+  const ProcessType& type = of.newest_durable();
   const StepMarks* const marks = options.store->marks();
   const StepMarks::Suspect* const suspect =
       marks == nullptr ? nullptr : marks->Find(pid, type.code);

@@ -19,7 +19,8 @@ bool Runtime::Core::MayBeDormant(const StoredProcess& stored,
     return false;
   }
   const StepMarks* const marks = options.store->marks();
-  return marks == nullptr || marks->Find(stored.pid, type.code) == nullptr;
+  return marks == nullptr ||
+         marks->Find(stored.pid, type.newest_durable().code) == nullptr;
 }
 
 absl::Status Runtime::Core::EnterDormant(const StoredProcess& stored,

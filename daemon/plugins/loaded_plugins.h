@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -49,8 +51,14 @@ class LoadedPlugins {
                     runtime::Catalog& catalog, KeptPlugins* kept);
   // Loads the process types of a file that the store keeps, for processes that
   // this version has written. No command of it is in force. An error says what
-  // is missing. For the start of the daemon, after Load.
+  // is missing. After Load.
   absl::Status LoadKept(runtime::records::PluginNumber number);
+  // The same for all versions of the plugin `name` in `used` that are not
+  // loaded. `failed` gets the errors.
+  void LoadKeptOf(
+      const std::string& name,
+      const absl::flat_hash_set<runtime::records::PluginNumber>& used,
+      absl::FunctionRef<void(const absl::Status&)> failed);
 
   struct Loaded {
     PluginInfo plugin;
@@ -144,6 +152,8 @@ class LoadedPlugins {
   const actord_host* host_ = nullptr;
   runtime::Catalog* catalog_ = nullptr;
   KeptPlugins* kept_ = nullptr;
+  // Those whose types are in the catalog.
+  absl::flat_hash_set<runtime::records::PluginNumber> numbers_;
   // Directories by their absolute paths, opened at the start.
   std::vector<std::string> directories_;
   std::optional<handlers::AllowedDirectories> allowed_;

@@ -81,6 +81,10 @@ absl::Status PutError(const std::string& path, const absl::Status& status) {
 absl::Status KeepError(const std::string& path, const absl::Status& status) {
   const std::string text =
       absl::StrCat("plugin '", path, "': ", status.message());
+  if (absl::IsUnavailable(status)) {
+    return runtime::Retryable(absl::StatusCode::kUnavailable, reason::kStopped,
+                              text, absl::Seconds(1));
+  }
   if (absl::IsResourceExhausted(status)) {
     return runtime::Retryable(absl::StatusCode::kResourceExhausted,
                               reason::kStoreFull, text, absl::Seconds(10));
@@ -100,7 +104,21 @@ absl::Status LoadedPlugins::Keep(const handlers::Plugin& plugin,
                             plugin.digest(), file->get());
   if (!number.ok()) return number.status();
   entries.plugin_number = *number;
+  numbers_.insert(*number);
   return absl::OkStatus();
+}
+
+void LoadedPlugins::LoadKeptOf(
+    const std::string& name,
+    const absl::flat_hash_set<runtime::records::PluginNumber>& used,
+    absl::FunctionRef<void(const absl::Status&)> failed) {
+  for (const runtime::records::PluginNumber number : used) {
+    if (kept_ == nullptr || numbers_.contains(number)) continue;
+    const auto kept = kept_->Find(number);
+    if (!kept.ok() || kept->name != name) continue;
+    const absl::Status status = LoadKept(number);
+    if (!status.ok()) failed(status);
+  }
 }
 
 absl::Status LoadedPlugins::LoadKept(runtime::records::PluginNumber number) {
@@ -131,6 +149,7 @@ absl::Status LoadedPlugins::LoadKept(runtime::records::PluginNumber number) {
   entries.plugin_number = number;
   auto types = catalog_->AddFormer(entries);
   if (!types.ok()) return fails(types.status());
+  numbers_.insert(number);
   const absl::MutexLock lock(&mutex_);
   versions_.push_back({InfoOf(*plugin, kept->path), false, *std::move(types)});
   return absl::OkStatus();

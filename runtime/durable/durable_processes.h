@@ -47,9 +47,10 @@ struct DurableState {
   // The next turn restores the state, from `image`, or by `history`, or both.
   bool restore_due = false;
   std::optional<std::string> image;
-  // Of a replay type: the answers that Init got, unless there is an image, and
-  // the steps since then.
+  // Of a replay type: the answers that Init got and its input, unless there is
+  // an image, and the steps since then.
   std::string init;
+  Payload input;
   std::vector<StepOfHistory> history;
   // Of a replay type: what the journal holds since the last image.
   uint64_t history_steps = 0;
@@ -80,6 +81,8 @@ struct DurableState {
   // The plugin whose code has the state, as the store has it, once Init has
   // returned.
   records::PluginNumber plugin = records::kNoPlugin;
+  // The position of the last record that says so; 0: there is none of this run.
+  uint64_t upgraded_at = 0;
   // How the process is durable, once Init has returned.
   records::Durability durability = records::Durability::kImage;
   // Set: the process is in quarantine (quarantine.h).

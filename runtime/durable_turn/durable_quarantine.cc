@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/durable_turn/absent_types.h"
 #include "runtime/durable_turn/durable_turn.h"
+#include "runtime/process/upgrading.h"
 
 namespace actord::runtime {
 
@@ -87,6 +88,8 @@ bool DurableTurn::Leave(Process& process, Turn& turn, DurableState& state,
     process.type.store(type, std::memory_order_release);
     process.method.store(index, std::memory_order_release);
   }
+  // The newest version is asked again.
+  Upgrading::ForgetAttempts(process);
   // Its crashes are counted anew.
   if (StepMarks* const marks = durable().store().marks()) marks->Forget(pid);
   process.urgent_taken = std::exchange(state.quarantined->held, {});

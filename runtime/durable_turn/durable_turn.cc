@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "handlers/rules/process_rules.h"
 #include "runtime/delivery/logged_events.h"
+#include "runtime/process/upgrading.h"
 #include "runtime/step/record_format.h"
 
 namespace actord::runtime {
@@ -74,9 +75,10 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
     } else if (const auto dormant = MayPassivate(process, turn, state)) {
       return *dormant;
     }
-    running.emplace(mark_, PidOf(process, turn),
-                    process.steps.load(std::memory_order_relaxed) + 1,
-                    process.type.load(std::memory_order_relaxed)->code);
+    running.emplace(
+        mark_, PidOf(process, turn),
+        process.steps.load(std::memory_order_relaxed) + 1,
+        process.type.load(std::memory_order_relaxed)->newest_durable().code);
     if (!state.restore_due) break;
     const absl::Status restored = Restore(process, turn, state);
     if (restored.ok()) break;
@@ -87,7 +89,10 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
   if (process.init_due) {
     if (const auto verdict = Begin(process, turn, state)) return *verdict;
   }
-  if (const ProcessType* const newer = NewerVersion(process)) {
+  const ProcessType* const newer = NewerVersion(process);
+  // A process that has put the upgrade off is asked after its steps.
+  if (newer != nullptr &&
+      (process.upgrading == nullptr || process.upgrading->put_off != newer)) {
     Upgrade(process, turn, state, *newer);
   }
   if (!inbox_.FillFromUrgent(process, turn)) {
@@ -137,7 +142,11 @@ absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
   absl::Status status = RestoreVersion(process, turn, state);
   process.step_due = step_due;
   if (!status.ok()) return status;
-  NoteVersion(process, turn, state, std::nullopt);
+  // Only a failed journal refuses so small a record; then the program is about
+  // to end.
+  NoteVersion(process, turn, state,
+              *process.type.load(std::memory_order_relaxed), std::nullopt)
+      .IgnoreError();
   for (const StepOfHistory& step : state.history) {
     uint64_t consumed_bytes = 0;
     for (const Consumed& one : step.consumed) {
@@ -148,6 +157,7 @@ absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
   state.restore_due = false;
   state.image.reset();
   state.init = {};
+  state.input = {};
   state.history = {};
   BeginLifetime(process, turn, state.lifetime_ns);
   const std::vector<records::YieldImage> yields =

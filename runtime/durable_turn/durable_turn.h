@@ -157,17 +157,18 @@ class DurableTurn {
                const ProcessType& target);
   // Asks again after a step.
   void UpgradeIfPutOff(Process& process, Turn& turn, DurableState& state);
-  // Makes the state again: of a newer version, if the image is enough for that,
+  // Makes the state again: of a newer version, if that takes the image,
   // otherwise of the version that has written the image or the history.
   absl::Status RestoreVersion(Process& process, const Turn& turn,
                               DurableState& state);
   absl::Status RestoreAs(Process& process, const Turn& turn,
                          const DurableState& state, const ProcessType& type,
                          uint32_t method);
-  // Appends the record of the upgrade, if the process is of another version
-  // than the store says.
-  void NoteVersion(const Process& process, const Turn& turn,
-                   DurableState& state, std::optional<std::string> image);
+  // Appends the record of an upgrade to `type`, if the store says another
+  // version, or if there is an `image`. Errors: those of Append.
+  absl::Status NoteVersion(const Process& process, const Turn& turn,
+                           DurableState& state, const ProcessType& type,
+                           std::optional<std::string> image);
 
   // ---- durable_turn.cc
 

@@ -4,8 +4,8 @@
 // newer version: from the image of its state, with all its yields outstanding.
 // So a process goes on in the same way after a live upgrade and after a
 // restart. The record of the upgrade is reserved before the next step. It holds
-// an image for a replay type alone: of an image type the store has the image
-// that the newer version has just been made from.
+// the image that the newer version was made from, unless that came from the
+// store: so the code that the store names can always read the image there.
 //
 // After a start, a process whose state another plugin file has written begins
 // as one of that file's version, which the store keeps (kept_plugins.h). An
@@ -73,28 +73,32 @@ void DurableTurn::Upgrade(Process& process, Turn& turn, DurableState& state,
   if (!restored.ok()) {
     return upgrader_.Decline(process, target, std::string(restored.message()));
   }
+  const absl::Status noted =
+      NoteVersion(process, turn, state, target, *std::move(image));
+  if (!noted.ok()) {
+    caller_.Close(process, target, std::exchange(process.state, state_before));
+    return upgrader_.Decline(process, target, std::string(noted.message()));
+  }
+  state.history_steps = state.history_bytes = 0;
   caller_.Close(process, from, state_before);
   upgrader_.Finish(process, target, static_cast<uint16_t>(method));
-  const bool is_replayed = target.is_replayed();
-  NoteVersion(process, turn, state,
-              is_replayed ? std::optional(*std::move(image)) : std::nullopt);
 }
 
-void DurableTurn::NoteVersion(const Process& process, const Turn& turn,
-                              DurableState& state,
-                              std::optional<std::string> image) {
-  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  if (type.plugin_number == state.plugin && !image) return;
-  if (image) state.history_steps = state.history_bytes = 0;
+absl::Status DurableTurn::NoteVersion(const Process& process, const Turn& turn,
+                                      DurableState& state,
+                                      const ProcessType& type,
+                                      std::optional<std::string> image) {
+  if (type.plugin_number == state.plugin && !image) return absl::OkStatus();
   const absl::StatusOr<uint64_t> position = durable().Append(
       records::Upgraded{.pid = PidOf(process, turn),
                         .from = state.plugin,
                         .to = type.plugin_number,
                         .traps_exits = rules::TrapsExits(*type.descriptor),
                         .image = std::move(image)});
-  // Otherwise the journal has failed, and the program is about to end: the
-  // upgrade has never been.
-  if (position.ok()) state.plugin = type.plugin_number;
+  if (!position.ok()) return position.status();
+  state.plugin = type.plugin_number;
+  state.upgraded_at = *position;
+  return absl::OkStatus();
 }
 
 absl::Status DurableTurn::RestoreAs(Process& process, const Turn& turn,
@@ -110,32 +114,21 @@ absl::Status DurableTurn::RestoreVersion(Process& process, const Turn& turn,
   const uint16_t from_method = process.method.load(std::memory_order_relaxed);
   const ProcessType* const newer = NewerVersion(process);
   uint32_t method = 0;
-  const bool may_upgrade =
-      newer != nullptr && newer->descriptor != from.descriptor &&
-      upgrader_.Ask(process, *newer, method) == rules::Upgrade::kGoesOn;
   if (!from.is_replayed()) {
-    if (may_upgrade) {
+    if (newer != nullptr && newer->descriptor != from.descriptor &&
+        upgrader_.Ask(process, *newer, method) == rules::Upgrade::kGoesOn) {
       const absl::Status status =
           RestoreAs(process, turn, state, *newer, method);
       if (status.ok()) {
         upgrader_.Finish(process, *newer, static_cast<uint16_t>(method));
         return status;
       }
-      upgrader_.Decline(process, *newer, std::string(status.message()));
+      // An older version may have written the image. So the newer one is asked
+      // again with a Snapshot of this one, and then declines.
     }
     return RestoreAs(process, turn, state, from, from_method);
   }
-  absl::Status status = replay_.Run(process, turn, state);
-  if (status.ok() || !may_upgrade) return status;
-  // The code that has taken the steps does not take them again. Perhaps the
-  // newer one does.
-  Upgrader::SetType(process, *newer, static_cast<uint16_t>(method));
-  if (replay_.Run(process, turn, state).ok()) {
-    upgrader_.Finish(process, *newer, static_cast<uint16_t>(method));
-    return absl::OkStatus();
-  }
-  Upgrader::SetType(process, from, from_method);
-  return status;
+  return replay_.Run(process, turn, state);
 }
 
 }  // namespace actord::runtime

@@ -77,6 +77,11 @@ absl::Status HistoryReplay::Run(Process& process, const Turn& turn,
   } else {
     process.next_tag = 1;
     process.steps.store(0, std::memory_order_relaxed);
+    const Payload& input = state.input;
+    if (process.input == nullptr &&
+        !(input.bytes.empty() && input.content_type.empty())) {
+      process.input = lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(input));
+    }
     status = Init(process, turn, state.init);
   }
   for (const StepOfHistory& step : state.history) {

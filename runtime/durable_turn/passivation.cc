@@ -37,7 +37,8 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
   const bool is_stale = event->generation != turn.generation;
   lane_.Free(process.urgent_taken.PopFront());
   if (is_stale || process.steps.load(std::memory_order_relaxed) != was.steps ||
-      durable().store().Applied() < was.position || IsReplayed(process) ||
+      durable().store().Applied() < was.position ||
+      durable().store().Applied() <= state.upgraded_at || IsReplayed(process) ||
       shared_.limits.max_lifetime_ns() != LiveLimits::kForeverNs) {
     return std::nullopt;
   }

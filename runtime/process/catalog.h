@@ -80,6 +80,13 @@ struct ProcessType {
   [[nodiscard]] bool can_be_durable() const {
     return durability.kind != rules::Durability::kNone;
   }
+  // The version in whose code durable processes of this version run, or in
+  // which they go on with their next turn, unless it refuses them.
+  [[nodiscard]] const ProcessType& newest_durable() const {
+    const ProcessType* const newer =
+        durable_upgrade_to.load(std::memory_order_acquire);
+    return newer == nullptr ? *this : *newer;
+  }
   // Whether the journal holds the inputs of their steps, not their states.
   [[nodiscard]] bool is_replayed() const {
     return durability.kind == rules::Durability::kReplay;

@@ -62,7 +62,11 @@ absl::Status PluginFiles::OpenFolder() {
 
 absl::Status PluginFiles::Keep(const std::string& sha256, Read original) {
   const absl::Status present = Check(sha256);
-  if (present.ok()) return present;
+  if (present.ok()) {
+    // A crash may have come before its name was durable.
+    absl::Status status = OpenFolder();
+    return status.ok() ? files_.SyncDirectory(folder_) : status;
+  }
   if (!absl::IsNotFound(present) && !absl::IsDataLoss(present)) return present;
   absl::Status status = OpenFolder();
   if (!status.ok()) return status;

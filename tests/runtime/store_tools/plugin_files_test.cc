@@ -92,6 +92,24 @@ TEST_F(PluginFilesTest, OriginalThatHasChangedIsNotKept) {
   EXPECT_THAT(disk_.List(std::string(kStore) + "/plugins").value(), IsEmpty());
 }
 
+// A file whose name no sync has made durable gets its sync from the next Keep.
+TEST_F(PluginFilesTest, FileThatIsThereIsMadeDurable) {
+  for (uint64_t call = 0;; ++call) {
+    SCOPED_TRACE(call);
+    SimulatedDisk disk(call + 1);
+    MakeStore(disk);
+    disk.CrashAt(disk.calls() + call);
+    PluginFiles files(kStore, disk);
+    const bool is_done = Keep(files, digest_, content_).ok();
+    disk.Restart(/*keep_cache=*/true, SimulatedDisk::kSectorBytes);
+    ASSERT_EQ(Keep(files, digest_, content_), absl::OkStatus());
+    disk.CrashNow();
+    disk.Restart(/*keep_cache=*/false, SimulatedDisk::kSectorBytes);
+    EXPECT_EQ(files.Check(digest_), absl::OkStatus());
+    if (is_done) break;
+  }
+}
+
 // Whatever the call at which the program or the machine ends, the file is whole
 // or not there, and the next Keep makes it.
 TEST_F(PluginFilesTest, CrashAtEachCallLeavesAWholeFileOrNone) {

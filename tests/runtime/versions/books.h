@@ -20,6 +20,8 @@ namespace actord::runtime {
 struct BookScript {
   bool refuses_restore = false;
   bool not_now = false;
+  size_t padding = 0;                 // of a Snapshot
+  std::vector<std::string> inputs;    // of Init
   std::vector<std::string> restored;  // from which version, and for what reason
 };
 
@@ -35,6 +37,10 @@ class Book : public actord::Process {
   static constexpr actord::Durability kDurability = D;
   static inline BookScript script;
 
+  void Init(std::string_view /*method*/, const actord::Payload& input) {
+    notes_ = input.bytes;
+    script.inputs.emplace_back(input.bytes);
+  }
   void Step(actord::Events events, actord::StepOutput& out) {
     for (const actord::Event event : events) {
       if (event.is_completion()) {
@@ -58,7 +64,7 @@ class Book : public actord::Process {
   }
   actord::SnapshotResult Snapshot() const {
     if (script.not_now) return actord::SnapshotResult::NotNow();
-    return notes_;
+    return notes_ + std::string(script.padding, ' ');
   }
   actord::Status Restore(std::string_view /*method*/,
                          const actord::RestoreFrom& from,

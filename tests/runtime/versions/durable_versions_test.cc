@@ -13,32 +13,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Counts its messages in a flat state; a call is answered with the count.
-template <int V, uint32_t Layout>
-class Count : public actord::Process {
- public:
-  struct State {
-    int64_t messages = 0;
-  };
-  static constexpr const char* kName = "book";
-  static constexpr actord::Method kMethods[] = {{"run", nullptr}};
-  static constexpr actord::Durability kDurability = actord::Durability::kImage;
-  static constexpr uint32_t kStateVersion = Layout;
-
-  void Step(actord::Events events, actord::StepOutput& out) {
-    for (const actord::Event event : events) {
-      if (event.call() != 0) {
-        out.Reply(event.call(), "v" + std::to_string(V) + ":" +
-                                    std::to_string(state.messages));
-      } else if (event.is_message()) {
-        ++state.messages;
-      }
-    }
-  }
-
-  State state;
-};
-
 TEST_F(DurableVersions, ImageTypeUpgradesWhileTheDaemonRuns) {
   Start(Plugin<Image1>(1));
   const Pid pid = NewBook();
@@ -218,22 +192,77 @@ TEST_F(DurableVersions, YieldsStayOutstanding) {
   EXPECT_EQ(world_.NotesOf(pid), "v2:woken v1:woken ");
 }
 
-TEST_F(DurableVersions, FlatStateIsCopiedIntoTheSameLayout) {
-  using Count1 = Count<1, 3>;
-  using Count2 = Count<2, 3>;
-  using Other = Count<3, 4>;
-  Start(Plugin<Count1>(1));
+TEST_F(DurableVersions, UpgradeThatTheJournalRefusesHasNotBeen) {
+  Start(Plugin<Replay1>(1));
   const Pid pid = NewBook();
-  world_.Tell(pid, "note");
-  Load(Plugin<Count2>(2));
-  EXPECT_EQ(world_.NotesOf(pid), "v2:1");
-  world_.Tell(pid, "note");
-  // Nobody can make the one out of the other.
-  Load(Plugin<Other>(3));
-  EXPECT_EQ(world_.NotesOf(pid), "v2:2");
-  Start(Plugin<Other>(3), {Plugin<Count2>(2)});
-  EXPECT_EQ(world_.NotesOf(pid), "v2:2");
-  EXPECT_EQ(PluginOf(pid), 2u);
+  world_.Tell(pid, "note", "@");
+  Replay1::script.padding = 300 << 10;  // above the limit of a record
+  Load(Plugin<Replay2>(2));
+  EXPECT_EQ(VersionOf(pid), "1");
+  EXPECT_THAT(log_, ElementsAre(HasSubstr("record")));
+  world_.Tell(pid, "note", "b");
+  Start(Plugin<Replay1>(1));
+  EXPECT_EQ(world_.NotesOf(pid), "v1:@ v1:from 1 v1:b ");
+  EXPECT_EQ(PluginOf(pid), 1u);
+}
+
+TEST_F(DurableVersions, ProcessSleepsWhenItsUpgradeIsInTheStateStore) {
+  passivates_ = true;
+  Start(Plugin<Image1>(1));
+  const Pid pid = NewBook();
+  world_.Tell(pid, "note", "a");
+  world_.Settle();
+  ASSERT_TRUE(world_.store->CatchUp().ok());
+  const uint64_t before = world_.store->journal().Tail();
+  Load(Plugin<Image2>(2));
+  EXPECT_EQ(VersionOf(pid), "2");
+  const PassivateHeader order{.steps = 2, .position = before};
+  struct Run run(
+      Run::Kind::kControl,
+      world_.runtime().lane.NewEnvelope(
+          kEventPassivate,
+          {reinterpret_cast<const char*>(&order), sizeof(order)}, {}),
+      Owner::kAny);
+  ASSERT_EQ(world_.runtime().delivery.Post(pid, run, world_.runtime().lane),
+            Posted::kDelivered);
+  world_.Turn();
+  world_.Tell(pid, "note", "b");
+  EXPECT_EQ(world_.failed, absl::OkStatus());
+  ASSERT_TRUE(world_.store->CatchUp().ok());
+  EXPECT_EQ(world_.NotesOf(pid), "v1:a v2:b ");
+}
+
+TEST_F(DurableVersions, RetryAsksTheVersionAgainThatRefused) {
+  Start(Plugin<Image1>(1));
+  const Pid pid = NewBook();
+  world_.Tell(pid, "note", "a");
+  Image1::script.refuses_restore = Image2::script.refuses_restore = true;
+  Start(Plugin<Image2>(2), {Plugin<Image1>(1)});
+  EXPECT_THAT(world_.NotesOf(pid), HasSubstr("not this one"));
+  Image2::script.refuses_restore = false;
+  world_.runtime().RetryQuarantine(
+      pid, [](const absl::Status&) {}, Owner::kAny);
+  world_.Settle();
+  EXPECT_EQ(world_.NotesOf(pid), "v1:a ");
+  EXPECT_EQ(VersionOf(pid), "2");
+}
+
+TEST_F(DurableVersions, RetryReplaysWithTheInput) {
+  Start(Plugin<Replay1>(1));
+  auto told = world_.Submit("begin ", "", true, "book");
+  world_.Settle();
+  const Pid pid = ***told;
+  world_.Tell(pid, "note", "@");
+  Start(Plugin<Replay2>(2));
+  world_.Tell(pid, "note", "b");
+  ASSERT_EQ(InQuarantine().size(), 1u);
+  for (int i = 0; i < 2; ++i) {
+    world_.runtime().RetryQuarantine(
+        pid, [](const absl::Status&) {}, Owner::kAny);
+    world_.Settle();
+    EXPECT_EQ(Replay2::script.inputs.back(), "begin ");
+  }
+  EXPECT_EQ(Replay2::script.inputs.size(), 3u);
 }
 
 TEST_F(DurableVersions, NewProcessesOnlyLeavesTheOthers) {
