@@ -51,6 +51,7 @@ Outside::Sending* Outside::NewSending(uint64_t client) {
   errand.peer = *Pick();
   if (Draw(2) == 0) {
     sending->id = "send " + std::to_string(sendings.size());
+    sending->is_call = Draw(3) == 0;
   }
   sendings.push_back(std::move(sending));
   return sendings.back().get();

@@ -67,10 +67,11 @@ class Outside {
     uint64_t asked = 0;
   };
   Submission& NewSubmission();
-  // A message. One with an id is repeated.
+  // A message, or a call with a message id. One with an id is repeated.
   struct Sending {
     uint64_t client = 0;
     std::string id;
+    bool is_call = false;
     runtime::Pid to;
     Errand errand;
     bool is_acknowledged = false;

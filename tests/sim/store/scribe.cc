@@ -97,7 +97,12 @@ void BasicScribe<kReplayed>::Step(Events events, StepOutput& out) {
 template <bool kReplayed>
 void BasicScribe<kReplayed>::See(const Event& event, StepOutput& out) {
   if (event.is_message()) {
-    return event.call() != 0 ? SeeCall(event, out) : SeeMessage(event, out);
+    const bool is_errand = event.topic() == "errand";
+    if (event.call() != 0 && !is_errand) return SeeCall(event, out);
+    SeeMessage(event, out);
+    // A client calls with an errand, too.
+    if (event.call() != 0) out.Reply(event.call(), event.payload());
+    return;
   }
   if (event.is_completion()) return SeeCompletion(event, out);
   if (event.is_exit()) {

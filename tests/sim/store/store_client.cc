@@ -137,6 +137,7 @@ void StoreClient::Send() {
 void StoreClient::Send(Outside::Sending& sending) {
   outside_.schedule.Trace("send %lu of %lu to %s", sending.errand.number,
                           sending.client, FormatPid(sending.to).c_str());
+  if (sending.is_call) return Call(sending);
   const runtime::Message message{"errand", {BytesOfValue(sending.errand), ""}};
   RequestIds& ids = runtime_.message_ids();
   runtime::RequestId id = {};
@@ -167,6 +168,32 @@ void StoreClient::Send(Outside::Sending& sending) {
     if (status.ok()) return outside_.HearSent(sending);
     CheckRefusal(status, sending.to);
   });
+}
+
+void StoreClient::Call(Outside::Sending& sending) {
+  const std::string content(BytesOfValue(sending.errand));
+  const runtime::RequestId id = {
+      .id = sending.id,
+      .fingerprint = runtime::FingerprintOf(
+          runtime_.message_ids().content_key(), {{sending.id}})};
+  runtime_.CallOnce(
+      sending.to, {"errand", {content, ""}}, id,
+      [this, &sending,
+       content](const absl::StatusOr<runtime::CallReply>& reply) {
+        if (outside_.IsDead()) return;
+        if (reply.ok()) {
+          outside_.Check(reply->result.bytes == content, sending.to,
+                         "a call has the answer of another one");
+          return outside_.HearSent(sending);
+        }
+        const std::string reason = runtime::ReasonOf(reply.status());
+        const bool has_ended = reason == runtime::reason::kCalleeEnded ||
+                               reason == runtime::reason::kProcessEnded;
+        outside_.Check(!has_ended || !sending.is_acknowledged, sending.to,
+                       "the answer to a call is forgotten");
+        if (!has_ended) CheckRefusal(reply.status(), sending.to);
+      },
+      Owner::kAny);
 }
 
 void StoreClient::Get() {

@@ -29,6 +29,7 @@ class StoreClient {
   void SubmitOnce(Outside::Submission& submission);
   void Send();
   void Send(Outside::Sending& sending);
+  void Call(Outside::Sending& sending);
   void Get();
   void Await();
   void LookUp();
