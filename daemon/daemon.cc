@@ -9,8 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "daemon/boot_tree.h"
-#include "daemon/settings/config_keys.h"
-#include "daemon/settings/config_text.h"
 #include "daemon/settings/version.h"
 #include "runtime/system/clock.h"
 
@@ -196,7 +194,8 @@ absl::Status Daemon::StartServer() {
                                  std::move(reservation_), tls_offer_.get());
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
-  return StartStoreWatch();
+  status = StartStoreWatch();
+  return status.ok() ? StartAdmin() : status;
 }
 
 Daemon::~Daemon() {
@@ -210,6 +209,7 @@ Daemon::~Daemon() {
     plugin_loading_->Stop(absl::InfiniteDuration());
   if (access_ != nullptr) access_->Stop();
   if (tls_ != nullptr) tls_->Stop();
+  admin_.reset();
   store_watch_.reset();
   server_.reset();
   backups_.reset();
@@ -223,60 +223,6 @@ Daemon::~Daemon() {
   memory_watch_.reset();
   plugins_.DestroyHandlers();
   runtime_.reset();
-}
-
-Config Daemon::InForce() const {
-  Config config = config_;
-  static_cast<runtime::Limits&>(config.runtime) = runtime_->limits().Get();
-  config.log_level = logger_.level();
-  if (access_ != nullptr) {
-    config.auth_mode = access_->setting();
-    config.quotas = access_->quotas();
-  }
-  return config;
-}
-
-void Daemon::Reload(const Config& fresh) {
-  const Config old = InForce();
-  Config next = fresh;
-  size_t& payload = next.runtime.max_payload_bytes;
-  payload = std::min(payload, server_->max_payload_bytes());
-  // Without a file of tokens at the start there is nobody to change the mode.
-  if (access_ == nullptr) {
-    next.auth_mode = old.auth_mode;
-    next.quotas = old.quotas;
-  }
-  const absl::Status status = runtime_->SetLimits(next.runtime);
-  if (!status.ok()) {
-    logger_.Error(
-        absl::StrCat("configuration not reloaded: ", status.message()));
-    return;
-  }
-  if (access_ != nullptr) access_->Reload(next.auth_mode, next.quotas);
-  // The lower of the two levels applies while the changes are logged, so that a
-  // raised level is logged too.
-  logger_.SetLevel(std::min(old.log_level, next.log_level));
-  std::vector<std::string> changed, left;
-  for (const ConfigKey& key : ConfigKeys()) {
-    const std::string value = key.print(next);
-    if (value == key.print(old)) continue;
-    (key.reloads ? changed : left)
-        .push_back(absl::StrCat(std::string(key.path), " = ", value));
-  }
-  logger_.Info(absl::StrCat(
-      "configuration reloaded: ",
-      changed.empty() ? "nothing has changed" : absl::StrJoin(changed, ", ")));
-  if (payload != fresh.runtime.max_payload_bytes) {
-    logger_.Warning(
-        absl::StrCat("limits.max_payload_bytes is ", FormatSizeText(payload),
-                     " until a restart: requests are too small for ",
-                     FormatSizeText(fresh.runtime.max_payload_bytes)));
-  }
-  if (!left.empty()) {
-    logger_.Warning(absl::StrCat("restart the daemon to apply: ",
-                                 absl::StrJoin(left, ", ")));
-  }
-  logger_.SetLevel(next.log_level);
 }
 
 void Daemon::RequestShutdown(runtime::ShutdownMode mode) {
@@ -385,6 +331,7 @@ ExitStatus Daemon::Run() {
     logger_.Error("exiting although the loading of a plugin has not finished");
     Exit(kExitDrainTimeout);
   }
+  if (admin_ != nullptr) admin_->Stop();
   if (serves()) {
     server_->Stop(std::min(kServerGrace, deadline_.left() - kExitReserve));
   }

@@ -15,6 +15,9 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/access/access_control.h"
+#include "daemon/admin/admin_pages.h"
+#include "daemon/admin/admin_server.h"
+#include "daemon/admin/heartbeat.h"
 #include "daemon/calls/actor_service.h"
 #include "daemon/calls/call_gate.h"
 #include "daemon/connections/connections.h"
@@ -117,6 +120,11 @@ class Daemon {
   void LogPlugins();
   absl::Status StartServer();
   absl::Status StartTls();
+  // Starts the admin port, unless it is not configured.
+  absl::Status StartAdmin();
+  [[nodiscard]] HealthReport Health() const;
+  [[nodiscard]] HealthReport Readiness() const;
+  [[nodiscard]] std::string Metrics(const AdminCounts& counts) const;
   // Warns of each address that strangers reach, and of what they can do there.
   void WarnOfStrangers();
   // Returns the configuration of the start with the changes of every Reload.
@@ -171,6 +179,9 @@ class Daemon {
   RpcServer::Reservation reservation_;  // empty once the server has it
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<StoreWatch> store_watch_;  // null: there is no store
+  std::unique_ptr<Heartbeat> heartbeat_;     // null: no admin port
+  std::unique_ptr<AdminPages> admin_pages_;  // null: no admin port
+  std::unique_ptr<AdminServer> admin_;       // null: no admin port
   std::unique_ptr<PortFile> port_file_;      // null: not configured
   bool ended_ = false;                       // EndProcesses was called
 };

@@ -1,11 +1,19 @@
-// What the daemon does about TLS, and about strangers who reach its addresses.
+// What the daemon does about TLS, about strangers who reach its addresses, and
+// for its admin port.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "daemon/admin/metrics.h"
 #include "daemon/daemon.h"
 #include "daemon/listening/open_listening.h"
+#include "daemon/settings/version.h"
 #include "runtime/system/clock.h"
 
 namespace actord::daemon {
@@ -40,7 +48,146 @@ void Daemon::ReloadTls() {
   if (tls_ != nullptr) tls_->Reload();
 }
 
+HealthReport Daemon::Health() const {
+  HealthReport report;
+  std::string problem = heartbeat_->Problem();
+  if (!problem.empty()) report.problems.push_back(std::move(problem));
+  return report;
+}
+
+HealthReport Daemon::Readiness() const {
+  HealthReport report;
+  switch (runtime_->Stats().state) {
+    case runtime::RunState::kStarting:
+      report.problems.emplace_back("starting");
+      break;
+    case runtime::RunState::kServing:
+      break;
+    case runtime::RunState::kDraining:
+    case runtime::RunState::kStopped:
+      report.problems.emplace_back("draining: new processes are refused");
+      break;
+  }
+  if (store_ == nullptr) return report;
+  if (store_->journal().Stats().sync_running_ns >= StoreWatch::kHangNs) {
+    report.problems.emplace_back(
+        "the disk of the store hangs: answers for durable processes wait");
+  }
+  if (store_->IsFull()) {
+    report.notes.emplace_back(
+        "the disk of the store is full: new durable processes, and messages to "
+        "them, are refused with STORE_FULL");
+  }
+  return report;
+}
+
+std::string Daemon::Metrics(const AdminCounts& counts) const {
+  const auto flag = [](bool value) { return value ? 1.0 : 0.0; };
+  const auto number = [](uint64_t value) { return static_cast<double>(value); };
+  constexpr double kNsPerSecond = 1e9;
+  MetricSources sources{.of_runtime = runtime_->Stats(),
+                        .of_daemon = service_->Stats(),
+                        .metrics = {},
+                        .limits = runtime_->limits().Get(),
+                        .version = kActordVersion,
+                        .calls = {}};
+  service_->ForEachMethod([&](const std::string& method, uint64_t begun) {
+    sources.calls.emplace_back(method, begun);
+  });
+  DaemonMetrics& metrics = sources.metrics;
+  metrics.ready = flag(Readiness().problems.empty());
+  metrics.healthy = flag(Health().problems.empty());
+  metrics.start_time = number(service_->started_unix_ns()) / kNsPerSecond;
+  metrics.uptime = number(service_->UptimeNs()) / kNsPerSecond;
+  metrics.workers = sources.of_runtime.workers;
+  uint64_t ready = sources.of_runtime.ready_global;
+  for (const auto& worker : sources.of_runtime.of_workers) {
+    ready += worker.ready;
+  }
+  metrics.processes_ready = number(ready);
+  if (tls_ != nullptr) {
+    metrics.certificate_expiry =
+        absl::ToDoubleSeconds(tls_->current()->not_after() - absl::UnixEpoch());
+  }
+  if (store_ != nullptr) {
+    // In this order: no position is behind one that was read before it.
+    const uint64_t applied = store_->Applied();
+    const uint64_t durable = store_->journal().DurableLsn();
+    const uint64_t tail = store_->journal().Tail();
+    const runtime::JournalStats journal = store_->journal().Stats();
+    metrics.store_full = flag(store_->IsFull());
+    metrics.store_disk_free = number(store_->FreeBytes());
+    metrics.store_unapplied = number(durable - std::min(durable, applied));
+    metrics.journal_behind = flag(store_->journal().Behind());
+    metrics.journal_unsynced = number(tail - durable);
+    metrics.journal_sync_running =
+        number(journal.sync_running_ns) / kNsPerSecond;
+    metrics.journal_groups = number(journal.groups);
+    metrics.journal_records = number(journal.records);
+    metrics.journal_written = number(journal.written_bytes);
+    metrics.journal_room_waits = number(journal.room_waits);
+  }
+  metrics.admin_connections_open = number(counts.connections_open);
+  metrics.admin_connections_refused = number(counts.connections_refused);
+  metrics.admin_requests = number(counts.requests);
+  metrics.admin_requests_refused = number(counts.requests_refused);
+  ReadOwnUse(metrics);
+  return WriteMetrics(sources);
+}
+
+absl::Status Daemon::StartAdmin() {
+  if (config_.admin_listen.empty()) return absl::OkStatus();
+  heartbeat_ = std::make_unique<Heartbeat>([this] {
+    Heartbeat::Beat beat;
+    beat.has_ready = runtime_->HasReadyWork();
+    for (const runtime::WorkerStats& worker : runtime_->Stats().of_workers) {
+      beat.turns += worker.turns;
+    }
+    return beat;
+  });
+  admin_pages_ = std::make_unique<AdminPages>(AdminPages::Sources{
+      .health = [this] { return Health(); },
+      .readiness = [this] { return Readiness(); },
+      .metrics =
+          [this](const AdminCounts& counts) { return Metrics(counts); }});
+  AdminServer::Options options{
+      .listeners = {},
+      .hosts = AllowedHosts(config_.admin_listen, config_.admin_hosts),
+      .answer =
+          [this](const AdminRequest& request, const AdminCounts& counts) {
+            return admin_pages_->Answer(request, counts);
+          },
+      .each_second = [this] { heartbeat_->Look(); },
+      .limits = {}};
+  std::vector<std::string> names;
+  for (const std::string& address : config_.admin_listen) {
+    auto listener = Listener::Open(
+        address, {.mode = config_.unix_mode, .group = config_.unix_group});
+    if (!listener.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot listen on ", address, ": ",
+                       std::string(listener.status().message())));
+    }
+    const int port = (*listener)->port();
+    names.push_back(port == 0 ? address : WithPort(address, port));
+    options.listeners.push_back(*std::move(listener));
+  }
+  auto server =
+      AdminServer::Start(std::move(options), logger_, runtime::Clock::System());
+  if (!server.ok()) return server.status();
+  admin_ = *std::move(server);
+  logger_.Info(
+      absl::StrCat("the admin port is on ", absl::StrJoin(names, ", ")));
+  return absl::OkStatus();
+}
+
 void Daemon::WarnOfStrangers() {
+  for (const std::string& address : OpenAdminAddresses(config_)) {
+    logger_.Warning(absl::StrCat("anyone who reaches ", address,
+                                 " can read the state of the daemon: "
+                                 "server.insecure_listen is set, and the admin "
+                                 "port has no TLS"));
+  }
   if (config_.auth_tokens.empty() && config_.quotas.IsAny()) {
     logger_.Warning(
         "quotas limit nobody: they are of clients with tokens, and auth.tokens "

@@ -94,18 +94,21 @@ void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
 }
 
-std::string WithPort(const std::string& address, int port) {
-  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
-}
-
 absl::Status CannotListen(const std::string& address,
                           const std::string& reason) {
   return absl::UnavailableError(
       absl::StrCat("cannot listen on ", address, ": ", reason));
 }
 
-absl::Status CheckAddresses(const Config& config) {
-  for (const std::string& address : config.listen) {
+// The addresses of gRPC and of the admin port.
+std::vector<std::string> AllAddresses(const Config& config) {
+  std::vector<std::string> all = config.listen;
+  all.insert(all.end(), config.admin_listen.begin(), config.admin_listen.end());
+  return all;
+}
+
+absl::Status CheckAddresses(const std::vector<std::string>& addresses) {
+  for (const std::string& address : addresses) {
     const std::string reason = WhyNotListening(address);
     if (!reason.empty()) return CannotListen(address, reason);
   }
@@ -123,12 +126,16 @@ absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
   absl::Status closed = CheckOpenListening(config);
   if (!closed.ok()) return closed;
   Reservation reservation;
-  for (auto it = config.listen.begin(); it != config.listen.end(); ++it) {
+  const std::vector<std::string> all = AllAddresses(config);
+  for (auto it = all.begin(); it != all.end(); ++it) {
     const auto address = ParseListenAddress(*it);
     if (!address.ok() || !address->is_unix) continue;
-    if (std::find(config.listen.begin(), it, *it) != it) {
+    if (std::find(all.begin(), it, *it) != it) {
+      const bool is_admin =
+          static_cast<size_t>(it - all.begin()) >= config.listen.size();
       return absl::InvalidArgumentError(
-          absl::StrCat("server.listen: ", *it, " is listed twice"));
+          absl::StrCat(is_admin ? "admin.listen: " : "server.listen: ", *it,
+                       " is listed twice"));
     }
     const std::string reason = WhyNoSocketPath(address->path);
     if (!reason.empty()) return CannotListen(*it, reason);
@@ -138,7 +145,7 @@ absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
     }
     reservation.push_back(*std::move(lock));
   }
-  absl::Status status = CheckAddresses(config);
+  absl::Status status = CheckAddresses(all);
   if (!status.ok()) return status;
   return reservation;
 }
@@ -146,7 +153,7 @@ absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const Config& config, grpc::Service& service, Connections& connections,
     Reservation reservation, TlsOffer* tls) {
-  absl::Status status = CheckAddresses(config);
+  absl::Status status = CheckAddresses(config.listen);
   if (status.ok()) status = ThreadReserve::Fill();
   if (status.ok()) status = CheckThreads(ThreadsOfServer(), "gRPC's server");
   if (!status.ok()) return status;

@@ -22,7 +22,8 @@ namespace actord::daemon {
 
 class RpcServer {
  public:
-  // The addresses of a configuration, reserved against other daemons.
+  // The addresses of a configuration, those of the admin port included,
+  // reserved against other daemons.
   using Reservation = std::vector<std::unique_ptr<SocketLock>>;
   // UNAVAILABLE if the daemon cannot listen on an address; the message names
   // the address and the reason. INVALID_ARGUMENT: CheckOpenListening refuses.

@@ -21,6 +21,7 @@
 #include "daemon/calls/routed_service.h"
 #include "daemon/calls/waits.h"
 #include "daemon/connections/connections.h"
+#include "daemon/counters/stats.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/backup_thread.h"
 #include "daemon/operations/presented_tokens.h"
@@ -75,6 +76,13 @@ class ActorService final : public RoutedService {
   // Ends the streams whose token has expired or was revoked. To be called only
   // if tokens are configured.
   void RecheckStreams();
+  // The counters that the runtime does not know. Any thread.
+  [[nodiscard]] DaemonStats Stats() const;
+  // When the service was made, and for how long it has served.
+  [[nodiscard]] uint64_t started_unix_ns() const { return started_unix_ns_; }
+  [[nodiscard]] uint64_t UptimeNs() const {
+    return context_.clock.MonotonicNs() - started_ns_;
+  }
 
  private:
   [[nodiscard]] uint64_t LastPosition() const override {

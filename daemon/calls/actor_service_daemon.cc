@@ -8,6 +8,16 @@
 
 namespace actord::daemon {
 
+DaemonStats ActorService::Stats() const {
+  DaemonStats stats;
+  stats.streams_open = streams_.size();
+  stats.log_lines_dropped = context_.logger.dropped_lines();
+  context_.connections.WriteStats(stats);
+  stats.unread_answers_limit = unread_answers().refused();
+  if (context_.access != nullptr) context_.access->WriteStats(stats);
+  return stats;
+}
+
 absl::Status ActorService::GetStatus(const Caller& /*caller*/,
                                      v1::GetStatusRequest&,
                                      v1::GetStatusResponse& response) {
@@ -17,19 +27,12 @@ absl::Status ActorService::GetStatus(const Caller& /*caller*/,
   response.set_incarnation(absl::StrFormat("%08x", options.incarnation));
   response.set_state(ToProto(stats.state));
   *response.mutable_start_time() = ToProtoTimestamp(started_unix_ns_);
-  *response.mutable_uptime() = ToProtoDuration(
-      absl::Nanoseconds(context_.clock.MonotonicNs() - started_ns_));
+  *response.mutable_uptime() = ToProtoDuration(absl::Nanoseconds(UptimeNs()));
   response.set_boot_tree(ToProto(context_.boot_tree));
   response.set_workers(static_cast<uint32_t>(stats.workers));
   WriteCatalog(context_.plugins.InForce(), context_.catalog,
                options.external_commands, &response);
-  DaemonStats of_daemon;
-  of_daemon.streams_open = streams_.size();
-  of_daemon.log_lines_dropped = context_.logger.dropped_lines();
-  context_.connections.WriteStats(of_daemon);
-  of_daemon.unread_answers_limit = unread_answers().refused();
-  if (context_.access != nullptr) context_.access->WriteStats(of_daemon);
-  WriteCounters(stats, of_daemon, response.mutable_counters());
+  WriteCounters(stats, Stats(), response.mutable_counters());
   WriteWorkers(stats, &response);
   WriteLimits(runtime_.limits().Get(), context_.config,
               response.mutable_limits());

@@ -22,7 +22,8 @@ RoutedService::RoutedService(const std::string& full_name, CallCheck check,
                              const GateParts& parts, size_t max_unread_bytes)
     : service_(FindService(full_name)),
       gate_(std::move(check), parts),
-      unread_(max_unread_bytes) {}
+      unread_(max_unread_bytes),
+      begun_(static_cast<size_t>(service_.method_count())) {}
 
 void RoutedService::CheckRoutes() const {
   // No method is routed twice: gRPC refuses a second method of the same path.

@@ -20,12 +20,14 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -43,6 +45,18 @@
 namespace actord::daemon {
 
 class RoutedService : public grpc::Service {
+ public:
+  // Calls `visit(name, count)` for each method, in the order of the contract,
+  // with the number of its calls that have begun. Any thread.
+  template <typename Visit>
+  void ForEachMethod(Visit visit) const {
+    for (int i = 0; i < service_.method_count(); ++i) {
+      visit(
+          service_.method(i)->name(),
+          begun_[static_cast<size_t>(i)].count.load(std::memory_order_relaxed));
+    }
+  }
+
  protected:
   // The subclass must route every method of the service `full_name`.
   // `max_unread_bytes`: see UnreadAnswers.
@@ -134,6 +148,7 @@ class RoutedService : public grpc::Service {
     Handle(new grpc::internal::CallbackBidiHandler<Bytes, Bytes>(
         [this, &method, service = Self<Service>(),
          open](Context* context) -> Reactor* {
+          CountBegun(method);
           const absl::StatusOr<Caller> caller = gate_.Enter(*context, method);
           absl::StatusOr<StreamSlot> slot = TakeSlot(caller);
           if (!slot.ok()) return new RefusedStream<Reactor>(slot.status());
@@ -188,6 +203,17 @@ class RoutedService : public grpc::Service {
     void OnDone() override { delete this; }
   };
 
+  // Each on a cache line of its own, so that calls of different methods do not
+  // disturb each other. Written and read relaxed: a number for operators.
+  struct alignas(64) BegunCalls {
+    std::atomic<uint64_t> count{0};
+  };
+
+  void CountBegun(const Method& method) {
+    begun_[static_cast<size_t>(method.index())].count.fetch_add(
+        1, std::memory_order_relaxed);
+  }
+
   // The place of a new stream among those of its client.
   static absl::StatusOr<StreamSlot> TakeSlot(
       const absl::StatusOr<Caller>& caller) {
@@ -205,7 +231,8 @@ class RoutedService : public grpc::Service {
   // Takes the call through the gate, and then reads the request.
   absl::StatusOr<Caller> Begin(Context& context, const Method& method,
                                const Bytes& in,
-                               google::protobuf::Message* request) const {
+                               google::protobuf::Message* request) {
+    CountBegun(method);
     absl::StatusOr<Caller> caller = gate_.Enter(context, method, in.Length());
     if (!caller.ok()) return caller;
     absl::Status status = ReadMessage(in, request);
@@ -244,6 +271,8 @@ class RoutedService : public grpc::Service {
   const google::protobuf::ServiceDescriptor& service_;
   const CallGate gate_;
   UnreadAnswers unread_;
+  // By the index of the method.
+  std::vector<BegunCalls> begun_;
   // The paths of the methods: "/actord.v1.ActorService/Send". gRPC borrows
   // the texts.
   std::deque<std::string> paths_;

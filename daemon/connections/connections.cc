@@ -28,10 +28,6 @@ ConnectionLimits LimitsOf(const Config& config) {
                    config.reserved_descriptors, MaxDescriptors());
 }
 
-std::string WithPort(const std::string& address, int port) {
-  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
-}
-
 // Whether the client runs as root or as the daemon's own user.
 bool IsLocalUser(const Connection& connection) {
   if (!connection.credentials.has_value()) return false;

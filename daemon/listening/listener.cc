@@ -141,6 +141,10 @@ int OpenEntry(const addrinfo& entry, int port) {
 
 }  // namespace
 
+std::string WithPort(const std::string& address, int port) {
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+}
+
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Open(
     const std::string& address, const UnixAccess& access) {
   const auto parsed = ParseListenAddress(address);

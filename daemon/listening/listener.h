@@ -20,6 +20,9 @@ struct UnixAccess {
   std::string group;  // a name or a number
 };
 
+// "127.0.0.1:0" and 7600 give "127.0.0.1:7600".
+std::string WithPort(const std::string& address, int port);
+
 class Listener {
  public:
   // `address` as in the configuration (config_text.h). UNAVAILABLE: the system

@@ -53,15 +53,24 @@ bool IsOpenName(const std::string& host) {
   return false;
 }
 
-}  // namespace
-
-std::vector<std::string> OpenAddresses(const Config& config) {
+std::vector<std::string> OpenOnesOf(const std::vector<std::string>& listen) {
   std::vector<std::string> open;
-  for (const std::string& text : config.listen) {
+  for (const std::string& text : listen) {
     const auto address = ParseListenAddress(text);
     if (!address.ok() || address->is_unix) continue;
     if (IsOpenName(address->host)) open.push_back(text);
   }
+  return open;
+}
+
+}  // namespace
+
+std::vector<std::string> OpenAdminAddresses(const Config& config) {
+  return OpenOnesOf(config.admin_listen);
+}
+
+std::vector<std::string> OpenAddresses(const Config& config) {
+  std::vector<std::string> open = OpenOnesOf(config.listen);
   for (const int fd : config.inherited_sockets) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;
@@ -75,9 +84,16 @@ std::vector<std::string> OpenAddresses(const Config& config) {
 }
 
 absl::Status CheckOpenListening(const Config& config) {
-  if (config.insecure_listen || !config.tls.certificate.empty()) {
-    return absl::OkStatus();
+  if (config.insecure_listen) return absl::OkStatus();
+  const std::vector<std::string> admin = OpenAdminAddresses(config);
+  if (!admin.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "admin.listen: other machines reach ", absl::StrJoin(admin, ", "),
+        ", and the admin port has no TLS: listen on 127.0.0.1, [::1] or a Unix "
+        "socket, or accept that everybody who reaches the address can read the "
+        "metrics with --insecure-listen"));
   }
+  if (!config.tls.certificate.empty()) return absl::OkStatus();
   const std::vector<std::string> open = OpenAddresses(config);
   if (open.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

@@ -18,8 +18,11 @@ namespace actord::daemon {
 // because nobody listens on it.
 std::vector<std::string> OpenAddresses(const Config& config);
 
-// INVALID_ARGUMENT: there is such an address, without TLS and without
-// server.insecure_listen.
+// The same for the addresses of the admin port.
+std::vector<std::string> OpenAdminAddresses(const Config& config);
+
+// INVALID_ARGUMENT: there is such an address, without server.insecure_listen,
+// and without TLS or of the admin port, which never has TLS.
 absl::Status CheckOpenListening(const Config& config);
 
 }  // namespace actord::daemon

@@ -111,6 +111,11 @@ struct Config {
   // Whether the daemon may serve addresses beyond this machine without TLS.
   bool insecure_listen = false;
 
+  // Addresses of the admin port (daemon/admin/); empty: there is none.
+  std::vector<std::string> admin_listen;
+  // Host names under which clients may address it, besides its addresses.
+  std::vector<std::string> admin_hosts;
+
   TlsSettings tls;
 
   // Open connections, in all and of one address. 0: as many as the descriptors

@@ -92,7 +92,7 @@ inline ConfigKey Reloads(ConfigKey key) {
   return key;
 }
 
-// The keys of the sections server, tls and connections.
+// The keys of the sections server, admin, tls and connections.
 void AddNetworkKeys(std::vector<ConfigKey>& keys);
 // The keys of the section store.
 void AddStoreKeys(std::vector<ConfigKey>& keys);

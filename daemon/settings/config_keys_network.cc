@@ -1,4 +1,4 @@
-// The keys of the network: server, tls, connections.
+// The keys of the network: server, admin, tls, connections.
 #include <vector>
 
 #include "absl/time/time.h"
@@ -43,9 +43,26 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(
       Flag({"server.insecure_listen", "insecure-listen", "[BOOL]",
             "Whether the daemon may serve an address that other machines reach "
-            "without tls.certificate, true or false. Everybody who reaches the "
-            "address can then read and change everything; each start warns."},
+            "without tls.certificate, and an admin.listen that other machines "
+            "reach, true or false. Everybody who reaches the address can then "
+            "read and change everything; each start warns."},
            ACTORD_MEMBER(insecure_listen)));
+}
+
+void AddAdminKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(
+      List({"admin.listen", "admin-listen", "ADDRESS",
+            "Address for /healthz, /readyz and /metrics over HTTP/1.1, "
+            "host:port or unix:PATH; port 0 picks a free port, which the log "
+            "names. It has no TLS, so an address that other machines reach "
+            "needs server.insecure_listen. Empty: there is no admin port."},
+           ListenCodec{}, ACTORD_MEMBER(admin_listen)));
+  keys.push_back(
+      List({"admin.hosts", "admin-host", "NAME",
+            "Host name, without a port, under which clients may address the "
+            "admin port, besides localhost, the names in admin.listen, and all "
+            "addresses; requests for other names are refused."},
+           NonEmptyTextCodec{}, ACTORD_MEMBER(admin_hosts)));
 }
 
 void AddTlsKeys(std::vector<ConfigKey>& keys) {
@@ -125,6 +142,7 @@ void AddConnectionKeys(std::vector<ConfigKey>& keys) {
 
 void AddNetworkKeys(std::vector<ConfigKey>& keys) {
   AddServerKeys(keys);
+  AddAdminKeys(keys);
   AddTlsKeys(keys);
   AddConnectionKeys(keys);
 }

@@ -74,6 +74,10 @@ class OpenedStore final : public DurableStore {
            awaits_room_.load(std::memory_order_relaxed) ||
            journal_->HasNoRoom();
   }
+  // Free room on the disk, as LookForRoom last saw it.
+  [[nodiscard]] uint64_t FreeBytes() const {
+    return free_bytes_.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] StepMarks* marks() override { return marks_.get(); }
   Journal& journal() override { return *journal_; }
   Releases& releases() override { return releases_; }
@@ -202,6 +206,9 @@ class OpenedStore final : public DurableStore {
   // value refuses or takes work a moment longer.
   std::atomic<bool> is_low_{false};
   std::atomic<bool> awaits_room_{false};
+  // Written by LookForRoom, which one thread at a time calls; relaxed: for
+  // operators.
+  std::atomic<uint64_t> free_bytes_{0};
   // Written by the thread of the rounds with release, so a reader finds what it
   // has applied.
   std::atomic<uint64_t> applied_{0};

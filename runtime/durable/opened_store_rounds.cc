@@ -42,6 +42,7 @@ absl::Status OpenedStore::WriteTime() {
 absl::Status OpenedStore::LookForRoom() {
   const auto space = options_.journal.files->Space(options_.journal.directory);
   if (!space.ok()) return space.status();
+  free_bytes_.store(space->available, std::memory_order_relaxed);
   // A little more, so that it does not change all the time.
   const uint64_t margin =
       is_low_.load(std::memory_order_relaxed) ? reserve_bytes_ / 8 : 0;

@@ -14,7 +14,7 @@ import sys
 
 TOP_LEVEL_NAMES = {
     "proto", "daemon", "runtime", "handlers", "identity", "client", "tests", "bench",
-    "docs", "cmake", "CMakeLists.txt", "CMakePresets.json", "Dockerfile",
+    "docs", "cmake", "packaging", "CMakeLists.txt", "CMakePresets.json", "Dockerfile",
     "README.md", "CHANGELOG.md", "LICENSE", "dev", ".ci", ".clang-format",
     ".clang-tidy", ".gitignore", ".dockerignore"}
 NOT_OURS = {".git", "build", ".cache", "__pycache__"}
@@ -56,10 +56,10 @@ ORIGINS = [
     ("protobuf", r"google/protobuf/"),
     ("spdlog", r"(spdlog|fmt)/"),
     ("cli11", r"CLI/"), ("toml", r"toml\+\+/"),
-    ("json", r"nlohmann/"),
+    ("json", r"nlohmann/"), ("boost", r"boost/"),
     ("openssl", r"openssl/"),
-    ("isal", r"isa-l/"), ("rocksdb", r"rocksdb/"),
-    ("gtest", r"(gtest|gmock)/"), ("benchmark", r"benchmark/"),
+    ("isal", r"isa-l/"), ("rocksdb", r"rocksdb/"), ("benchmark", r"benchmark/"),
+    ("gtest", r"(gtest|gmock)/"),
     ("c", r"(assert|ctype|errno|float|inttypes|limits|math|setjmp|signal|stdarg"
           r"|stdalign|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn"
           r"|string|time)\.h$"),
@@ -94,6 +94,7 @@ MAY_INCLUDE = [
     ("runtime/store/", SYSTEM | {"abi", "sdk", "text", "absl", "runtime", "rocksdb"}),
     ("runtime/", SYSTEM | {"abi", "sdk", "text", "rules", "absl", "runtime"}),
     ("daemon/tls/", SYSTEM | RPC | {"text", "runtime", "daemon", "openssl"}),
+    ("daemon/admin/", SYSTEM | {"absl", "runtime", "daemon", "json", "boost"}),
     ("daemon/", SYSTEM | RPC | {
         "abi", "sdk", "text", "handlers", "identity", "runtime", "daemon", "spdlog",
         "cli11", "toml", "json"}),
@@ -157,8 +158,7 @@ LAYERS = {
         "wire",
         "access",
         "operations",
-        "streams",
-        "calls",
+        "streams", "admin", "calls",
     ],
     "client": [
         "calls", "streams", "tasks", "output", "cli", "contexts", "top",

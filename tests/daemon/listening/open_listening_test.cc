@@ -47,6 +47,21 @@ TEST(OpenListening, OtherAddressesNeedTlsOrConsent) {
   }
 }
 
+TEST(OpenListening, OpenAdminPortNeedsConsentAlsoWithTls) {
+  Config config = Listening({"127.0.0.1:1"});
+  config.admin_listen = {"127.0.0.1:2", "unix:/run/admin.sock"};
+  EXPECT_TRUE(CheckOpenListening(config).ok());
+  config.admin_listen.emplace_back("0.0.0.0:2");
+  config.tls.certificate = "/etc/a.pem";
+  EXPECT_THAT(OpenAdminAddresses(config), ElementsAre("0.0.0.0:2"));
+  const absl::Status refused = CheckOpenListening(config);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("admin.listen: other machines reach 0.0.0.0:2"));
+  config.insecure_listen = true;
+  EXPECT_TRUE(CheckOpenListening(config).ok());
+}
+
 TEST(OpenListening, MappedLoopbackIsClosed) {
   EXPECT_THAT(OpenAddresses(Listening({"[::ffff:127.0.0.1]:1"})), IsEmpty());
 }

@@ -37,6 +37,8 @@ const std::map<std::string, Sample>& Samples() {
       {"server.max_concurrent_streams", {{"77"}, "77"}},
       {"server.max_connection_age", {{"1h"}, "\"1h\""}},
       {"server.insecure_listen", {{"true"}, "true"}},
+      {"admin.listen", {{"[::1]:1", "unix:/a"}, "[\"[::1]:1\", \"unix:/a\"]"}},
+      {"admin.hosts", {{"actord.example"}, "[\"actord.example\"]"}},
       {"tls.certificate", {{"/etc/a.pem"}, "\"/etc/a.pem\""}},
       {"tls.key", {{"/etc/a.key"}, "\"/etc/a.key\""}},
       {"tls.client_ca", {{"/etc/ca.pem"}, "\"/etc/ca.pem\""}},

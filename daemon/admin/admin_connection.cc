@@ -1,0 +1,196 @@
+#include "daemon/admin/admin_connection.h"
+
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace actord::daemon {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+constexpr unsigned kBadRequest = 400;
+constexpr unsigned kBodyTooLarge = 413;
+constexpr unsigned kMisdirected = 421;
+constexpr unsigned kHeaderTooLarge = 431;
+
+constexpr unsigned kHttp11 = 11;
+constexpr size_t kReadBytes = 2048;
+// What a lingering connection reads and drops.
+constexpr size_t kMaxDroppedBytes = 64 << 10;
+
+}  // namespace
+
+AdminConnection::AdminConnection(Protocol::socket socket, bool is_unix,
+                                 const Parts& parts)
+    : is_unix_(is_unix),
+      parts_(parts),
+      stream_(std::move(socket)),
+      buffer_(parts.limits.header_bytes + parts.limits.body_bytes +
+              kReadBytes) {}
+
+void AdminConnection::Start() { AwaitRequest(parts_.limits.request); }
+
+void AdminConnection::End() {
+  if (std::exchange(ended_, true)) return;
+  stream_.close();
+  parts_.ended(this);
+}
+
+void AdminConnection::AwaitRequest(std::chrono::milliseconds deadline) {
+  parser_.emplace();
+  parser_->header_limit(static_cast<uint32_t>(parts_.limits.header_bytes));
+  parser_->body_limit(parts_.limits.body_bytes);
+  waits_since_ = parts_.next_number();
+  if (buffer_.size() > 0) return ReadRequest();
+  stream_.expires_after(deadline);
+  stream_.async_read_some(
+      buffer_.prepare(kReadBytes),
+      [self = shared_from_this()](const Error& error, size_t bytes) {
+        if (error) return self->End();
+        self->buffer_.commit(bytes);
+        self->ReadRequest();
+      });
+}
+
+void AdminConnection::ReadRequest() {
+  stream_.expires_after(parts_.limits.request);
+  http::async_read(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](const Error& error, size_t /*bytes*/) {
+        if (error) return self->RefuseUnread(error);
+        self->TakeRequest();
+      });
+}
+
+void AdminConnection::RefuseUnread(const Error& error) {
+  if (error == http::error::header_limit ||
+      error == http::error::buffer_overflow) {
+    return Refuse(kHeaderTooLarge,
+                  absl::StrCat("the header is larger than ",
+                               parts_.limits.header_bytes, " bytes\n"));
+  }
+  if (error == http::error::body_limit) {
+    return Refuse(kBodyTooLarge,
+                  absl::StrCat("the body is larger than ",
+                               parts_.limits.body_bytes, " bytes\n"));
+  }
+  const bool is_bad_http =
+      error.category() ==
+          http::make_error_code(http::error::body_limit).category() &&
+      error != http::error::end_of_stream &&
+      error != http::error::partial_message;
+  if (is_bad_http) {
+    return Refuse(
+        kBadRequest,
+        absl::StrCat("no request of HTTP/1.1: ", error.message(), "\n"));
+  }
+  // The client has gone, or is too slow.
+  End();
+}
+
+void AdminConnection::Refuse(unsigned status, std::string text) {
+  parts_.refused();
+  AdminAnswer answer;
+  answer.status = status;
+  answer.body = std::move(text);
+  Write(answer, /*is_head=*/false, /*is_last=*/true);
+}
+
+void AdminConnection::TakeRequest() {
+  const auto& request = parser_->get();
+  const size_t hosts = request.count(http::field::host);
+  if (hosts > 1 || (hosts == 0 && request.version() >= kHttp11)) {
+    return Refuse(kBadRequest, "HTTP/1.1 needs one header Host\n");
+  }
+  const beast::string_view host = request[http::field::host];
+  // No browser connects to a Unix socket.
+  if (hosts == 1 && !is_unix_ &&
+      !parts_.hosts.Allows({host.data(), host.size()})) {
+    return Refuse(kMisdirected,
+                  "the header Host names none of this daemon's hosts: use an "
+                  "address, or add the name to admin.hosts\n");
+  }
+  const beast::string_view target = request.target();
+  if (!target.starts_with('/')) {
+    return Refuse(kBadRequest, "the target of a request begins with /\n");
+  }
+  const beast::string_view path = target.substr(0, target.find_first_of("?#"));
+  const beast::string_view accept = request[http::field::accept];
+  const AdminAnswer answer =
+      parts_.answer({.method = std::string(request.method_string()),
+                     .path = std::string(path),
+                     .accept = std::string(accept)});
+  Write(answer, request.method() == http::verb::head, !request.keep_alive());
+}
+
+void AdminConnection::Write(const AdminAnswer& answer, bool is_head,
+                            bool is_last) {
+  const auto fill = [&](auto& response) {
+    response.result(answer.status);
+    response.version(kHttp11);
+    response.set(http::field::content_type, answer.content_type);
+    response.set(http::field::cache_control, "no-store");
+    response.set("X-Content-Type-Options", "nosniff");
+    response.set("Content-Security-Policy", "default-src 'none'");
+    if (!answer.allow.empty()) response.set(http::field::allow, answer.allow);
+    response.keep_alive(!is_last);
+    response.content_length(answer.body.size());
+  };
+  if (is_head) {
+    http::response<http::empty_body> response;
+    fill(response);
+    return WriteResponse(std::move(response), is_last);
+  }
+  http::response<http::string_body> response;
+  fill(response);
+  response.body() = answer.body;
+  WriteResponse(std::move(response), is_last);
+}
+
+template <typename Body>
+void AdminConnection::WriteResponse(http::response<Body> response,
+                                    bool is_last) {
+  waits_since_ = 0;
+  stream_.expires_after(parts_.limits.answer);
+  auto held = std::make_shared<http::response<Body>>(std::move(response));
+  // A copy would be const, and const messages need another serializer.
+  http::response<Body>& written = *held;
+  http::async_write(stream_, written,
+                    [self = shared_from_this(), held = std::move(held),
+                     is_last](const Error& error, size_t /*bytes*/) {
+                      if (error) return self->End();
+                      if (is_last) return self->Linger();
+                      self->AwaitRequest(self->parts_.limits.idle);
+                    });
+}
+
+void AdminConnection::Linger() {
+  Error error;
+  stream_.socket().shutdown(Protocol::socket::shutdown_send, error);
+  if (error) return End();
+  waits_since_ = parts_.next_number();
+  buffer_.clear();
+  stream_.expires_after(parts_.limits.linger);
+  Drop();
+}
+
+void AdminConnection::Drop() {
+  stream_.async_read_some(
+      buffer_.prepare(kReadBytes),
+      [self = shared_from_this()](const Error& error, size_t bytes) {
+        self->dropped_bytes_ += bytes;
+        if (error || self->dropped_bytes_ > kMaxDroppedBytes) {
+          return self->End();
+        }
+        self->Drop();
+      });
+}
+
+}  // namespace actord::daemon

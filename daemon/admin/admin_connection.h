@@ -1,0 +1,91 @@
+// One connection to the admin port: reads requests one after the other, and
+// answers each before it reads the next.
+//
+// | state     | waits for                            | for at most            |
+// |-----------|--------------------------------------|------------------------|
+// | idle      | the first byte of a request          | request, later: idle   |
+// | reading   | the rest of its header and body      | request                |
+// | writing   | the client to take the answer        | answer                 |
+// | lingering | the client to close, after an answer | linger                 |
+// |           | that is the last one                 |                        |
+//
+// The last column names a field of AdminLimits. A connection that takes longer
+// is closed. While it lingers, it reads and drops a bounded number of bytes: a
+// connection that is closed with unread bytes is reset, and the client may lose
+// the answer.
+//
+// Thread-safety: the thread of the server's io_context. Ownership: borrows the
+// parts; is owned by its server and by the operations that run.
+#pragma once
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "daemon/admin/admin_request.h"
+#include "daemon/admin/admin_server.h"
+#include "daemon/admin/allowed_hosts.h"
+
+namespace actord::daemon {
+
+class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
+ public:
+  using Protocol = boost::asio::generic::stream_protocol;
+
+  struct Parts {
+    AdminLimits limits;
+    const AllowedHosts& hosts;
+    std::function<AdminAnswer(const AdminRequest&)> answer;
+    // A request was refused before `answer` was asked.
+    std::function<void()> refused;
+    // The connection is over. Called once.
+    std::function<void(AdminConnection*)> ended;
+    // Larger at each call, and never 0.
+    std::function<uint64_t()> next_number;
+  };
+
+  AdminConnection(Protocol::socket socket, bool is_unix, const Parts& parts);
+
+  void Start();
+  // Closes the connection. Idempotent.
+  void End();
+
+  // When the connection began to wait for its client, as a number: of two
+  // connections that wait, the smaller number has waited longer. 0: the
+  // connection does not wait for a request.
+  [[nodiscard]] uint64_t waits_since() const { return waits_since_; }
+
+ private:
+  using Error = boost::beast::error_code;
+
+  void AwaitRequest(std::chrono::milliseconds deadline);
+  void ReadRequest();
+  void TakeRequest();
+  void RefuseUnread(const Error& error);
+  void Refuse(unsigned status, std::string text);
+  void Write(const AdminAnswer& answer, bool is_head, bool is_last);
+  template <typename Body>
+  void WriteResponse(boost::beast::http::response<Body> response, bool is_last);
+  void Linger();
+  void Drop();
+
+  const bool is_unix_;
+  const Parts& parts_;
+  boost::beast::basic_stream<Protocol> stream_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<
+      boost::beast::http::request_parser<boost::beast::http::string_body>>
+      parser_;
+  uint64_t waits_since_ = 0;
+  size_t dropped_bytes_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace actord::daemon

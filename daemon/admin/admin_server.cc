@@ -1,0 +1,238 @@
+#include "daemon/admin/admin_server.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <exception>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/admin/admin_connection.h"
+#include "daemon/connections/spaced_warning.h"
+
+namespace actord::daemon {
+namespace {
+
+using Protocol = AdminConnection::Protocol;
+using Error = boost::system::error_code;
+
+// From one listener before the connections have their turn.
+constexpr int kAcceptsAtOnce = 16;
+// The pause when the system has no memory for a connection.
+constexpr timespec kNoMemoryPause{0, 10'000'000};
+
+int OpenSpareDescriptor() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+}  // namespace
+
+// The server's thread and all that it touches. The thread alone uses the
+// members from Begin on, but Stop.
+class AdminServer::Loop {
+ public:
+  Loop(Options options, Logger& logger, const runtime::Clock& clock)
+      : options_(std::move(options)),
+        parts_{.limits = options_.limits,
+               .hosts = options_.hosts,
+               .answer =
+                   [this](const AdminRequest& request) {
+                     ++counts_.requests;
+                     return options_.answer(request, counts_);
+                   },
+               .refused = [this] { ++counts_.requests_refused; },
+               .ended =
+                   [this](AdminConnection* connection) { Forget(connection); },
+               .next_number = [this] { return ++last_number_; }},
+        full_warning_(logger, clock),
+        descriptor_warning_(logger, clock),
+        tick_(io_) {}
+
+  ~Loop() {
+    Stop();
+    // The listeners close their sockets.
+    for (Wait& wait : waits_) wait.release();
+    if (spare_ >= 0) close(spare_);
+  }
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  absl::Status Begin() {
+    spare_ = OpenSpareDescriptor();
+    if (spare_ < 0) {
+      return absl::InternalError("no descriptor for the admin port");
+    }
+    for (const auto& listener : options_.listeners) {
+      for (const int fd : listener->sockets()) waits_.emplace_back(io_, fd);
+    }
+    for (Wait& wait : waits_) Await(wait);
+    Tick();
+    thread_ = std::thread([this] {
+      pthread_setname_np(pthread_self(), "admin");
+      io_.run();
+    });
+    return absl::OkStatus();
+  }
+
+  void Stop() {
+    if (!thread_.joinable()) return;
+    io_.stop();
+    thread_.join();
+  }
+
+ private:
+  using Wait = boost::asio::posix::stream_descriptor;
+
+  void Tick() {
+    tick_.expires_after(std::chrono::seconds(1));
+    tick_.async_wait([this](const Error& error) {
+      if (error) return;
+      options_.each_second();
+      Tick();
+    });
+  }
+
+  void Await(Wait& listener) {
+    listener.async_wait(Wait::wait_read, [this, &listener](const Error& error) {
+      if (error) return;
+      for (int i = 0; i < kAcceptsAtOnce; ++i) {
+        if (!AcceptOne(listener.native_handle())) break;
+      }
+      Await(listener);
+    });
+  }
+
+  // False: no connection waits, or the system refuses.
+  bool AcceptOne(int listener) {
+    sockaddr_storage address{};
+    socklen_t length = sizeof address;
+    const int fd = accept4(listener, reinterpret_cast<sockaddr*>(&address),
+                           &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+      Take(fd, address.ss_family);
+      return true;
+    }
+    switch (errno) {
+      case EAGAIN:
+        return false;
+      case EMFILE:
+      case ENFILE:
+        RefuseWithSpare(listener);
+        return false;
+      case ENOBUFS:
+      case ENOMEM:
+        nanosleep(&kNoMemoryPause, nullptr);
+        return false;
+      default:
+        // The client has gone, or the network broke this one connection.
+        return true;
+    }
+  }
+
+  void Take(int fd, int family) {
+    if (connections_.size() >= options_.limits.connections && !MakeRoom()) {
+      ++counts_.connections_refused;
+      close(fd);
+      return;
+    }
+    Protocol::socket socket(io_);
+    Error error;
+    socket.assign(Protocol(family, 0), fd, error);
+    if (error) {
+      ++counts_.connections_refused;
+      close(fd);
+      return;
+    }
+    auto connection = std::make_shared<AdminConnection>(
+        std::move(socket), family == AF_UNIX, parts_);
+    connections_.emplace(connection.get(), connection);
+    counts_.connections_open = connections_.size();
+    connection->Start();
+  }
+
+  // Closes the connection that has waited longest for its client. False: none
+  // waits.
+  bool MakeRoom() {
+    full_warning_.Say(
+        absl::StrCat("the admin port has ", connections_.size(),
+                     " connections, its limit: the one that has waited longest "
+                     "for its client is closed"));
+    AdminConnection* oldest = nullptr;
+    for (const auto& [connection, owner] : connections_) {
+      if (connection->waits_since() == 0) continue;
+      if (oldest == nullptr ||
+          connection->waits_since() < oldest->waits_since()) {
+        oldest = connection;
+      }
+    }
+    if (oldest == nullptr) return false;
+    ++counts_.connections_refused;
+    oldest->End();
+    return true;
+  }
+
+  void Forget(AdminConnection* connection) {
+    connections_.erase(connection);
+    counts_.connections_open = connections_.size();
+  }
+
+  void RefuseWithSpare(int listener) {
+    close(std::exchange(spare_, -1));
+    const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd >= 0) {
+      ++counts_.connections_refused;
+      close(fd);
+      descriptor_warning_.Say(
+          "connection to the admin port refused: the daemon has no descriptor "
+          "left; raise the limit of open files (ulimit -n, LimitNOFILE)");
+    } else {
+      // Another thread has taken the spare descriptor.
+      nanosleep(&kNoMemoryPause, nullptr);
+    }
+    spare_ = OpenSpareDescriptor();
+  }
+
+  const Options options_;
+  const AdminConnection::Parts parts_;
+  AdminCounts counts_;
+  uint64_t last_number_ = 0;
+  SpacedWarning full_warning_;
+  SpacedWarning descriptor_warning_;
+  int spare_ = -1;
+  // Destroyed after all that uses it.
+  boost::asio::io_context io_{1};
+  boost::asio::steady_timer tick_;
+  std::vector<Wait> waits_;
+  std::map<AdminConnection*, std::shared_ptr<AdminConnection>> connections_;
+  std::thread thread_;
+};
+
+AdminServer::AdminServer(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
+
+AdminServer::~AdminServer() = default;
+
+absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(
+    Options options, Logger& logger, const runtime::Clock& clock) {
+  // The constructors of Boost.Asio, and that of a thread, throw.
+  try {
+    auto loop = std::make_unique<Loop>(std::move(options), logger, clock);
+    absl::Status status = loop->Begin();
+    if (!status.ok()) return status;
+    return std::unique_ptr<AdminServer>(new AdminServer(std::move(loop)));
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        absl::StrCat("cannot start the admin port: ", error.what()));
+  }
+}
+
+void AdminServer::Stop() { loop_->Stop(); }
+
+}  // namespace actord::daemon

@@ -1,0 +1,74 @@
+// The HTTP/1.1 server of the admin port: one thread for everything, so a
+// request never waits for gRPC or for a worker of the scheduler.
+//
+// Everything that a client can use is bounded (AdminLimits). At the limit of
+// connections a new client gets the place of the connection that has waited
+// longest for its client, so slow or silent clients do not keep a load balancer
+// out. If there is no descriptor for a new connection, it is accepted with a
+// spare descriptor and closed.
+//
+// Thread-safety: Start, Stop and the destructor are for one thread. Ownership:
+// owns the listeners and its thread; borrows logger and clock.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "daemon/admin/admin_request.h"
+#include "daemon/admin/allowed_hosts.h"
+#include "daemon/listening/listener.h"
+#include "daemon/log/logging.h"
+#include "runtime/system/clock.h"
+
+namespace actord::daemon {
+
+struct AdminLimits {
+  size_t connections = 32;
+  size_t header_bytes = 8 << 10;
+  size_t body_bytes = 4 << 10;
+  // From the first byte of a request to its last; for a new connection, also to
+  // the first byte.
+  std::chrono::milliseconds request{10'000};
+  // From an answer to the next request.
+  std::chrono::milliseconds idle{120'000};
+  // For the client to take an answer.
+  std::chrono::milliseconds answer{10'000};
+  // For the client to close the connection after the last answer.
+  std::chrono::milliseconds linger{1'000};
+};
+
+class AdminServer {
+ public:
+  struct Options {
+    std::vector<std::unique_ptr<Listener>> listeners;
+    AllowedHosts hosts;
+    // Both run on the server's thread, and must not block.
+    std::function<AdminAnswer(const AdminRequest&, const AdminCounts&)> answer;
+    std::function<void()> each_second;
+    AdminLimits limits = {};
+  };
+
+  // INTERNAL: the system has no thread or no descriptor left.
+  static absl::StatusOr<std::unique_ptr<AdminServer>> Start(
+      Options options, Logger& logger, const runtime::Clock& clock);
+  // Stops the server if Stop was not called.
+  ~AdminServer();
+  AdminServer(const AdminServer&) = delete;
+  AdminServer& operator=(const AdminServer&) = delete;
+
+  // Breaks all connections off. No function of the options runs when Stop has
+  // returned, which takes as long as a running one. Idempotent.
+  void Stop();
+
+ private:
+  class Loop;
+  explicit AdminServer(std::unique_ptr<Loop> loop);
+
+  const std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace actord::daemon

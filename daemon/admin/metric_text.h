@@ -1,0 +1,39 @@
+// Writes metrics in the text format of Prometheus, version 0.0.4:
+//
+//   # HELP actord_workers Workers of the scheduler.
+//   # TYPE actord_workers gauge
+//   actord_workers 4
+//
+// Thread-safety: one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace actord::daemon {
+
+enum class MetricKind {
+  kCounter,  // only grows, from 0 at the start
+  kGauge,
+};
+
+class MetricText {
+ public:
+  // Begins a metric. All of its samples follow before the next metric begins,
+  // and each name begins once.
+  void Begin(std::string_view name, MetricKind kind, std::string_view help);
+  // Adds a sample of the metric that has begun.
+  void Add(uint64_t value);
+  void Add(double value);
+  void Add(std::string_view label, std::string_view label_value,
+           uint64_t value);
+
+  [[nodiscard]] std::string Take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  std::string name_;
+};
+
+}  // namespace actord::daemon

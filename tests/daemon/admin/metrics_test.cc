@@ -1,0 +1,152 @@
+#include "daemon/admin/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "actord/v1/actor_service.pb.h"
+#include "daemon/admin/metric_text.h"
+
+namespace actord::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// As many series as there can be: each metric is set.
+MetricSources Largest() {
+  constexpr size_t kMaxWorkers = 256;
+  MetricSources sources;
+  sources.version = "1.2.3";
+  sources.of_runtime.of_workers.resize(kMaxWorkers);
+  const auto* const service =
+      google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+          "actord.v1.ActorService");
+  for (int i = 0; i < service->method_count(); ++i) {
+    sources.calls.emplace_back(service->method(i)->name(), i);
+  }
+#define ACTORD_SET(member, ...) sources.metrics.member = 1.5;
+  ACTORD_METRICS(ACTORD_SET, ACTORD_SET)
+#undef ACTORD_SET
+  sources.limits.max_steps = 9;
+  sources.limits.max_lifetime = absl::Milliseconds(1500);
+  return sources;
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  EXPECT_EQ(lines.back(), "");
+  lines.pop_back();
+  return lines;
+}
+
+TEST(MetricText, WritesHelpTypeAndSamples) {
+  MetricText text;
+  text.Begin("a_total", MetricKind::kCounter, "Of a\\b.\nMore.");
+  text.Add(uint64_t{18446744073709551615U});
+  text.Begin("b", MetricKind::kGauge, "Of b.");
+  text.Add("name", "x\"y\\z\n", 3);
+  text.Begin("c_seconds", MetricKind::kGauge, "Of c.");
+  text.Add(1764200000.125);
+  EXPECT_EQ(text.Take(),
+            "# HELP a_total Of a\\\\b.\\nMore.\n"
+            "# TYPE a_total counter\n"
+            "a_total 18446744073709551615\n"
+            "# HELP b Of b.\n"
+            "# TYPE b gauge\n"
+            "b{name=\"x\\\"y\\\\z\\n\"} 3\n"
+            "# HELP c_seconds Of c.\n"
+            "# TYPE c_seconds gauge\n"
+            "c_seconds 1764200000.125\n");
+}
+
+TEST(Metrics, SeriesAreBounded) {
+  size_t series = 0;
+  for (const std::string& line : Lines(WriteMetrics(Largest()))) {
+    series += line.front() == '#' ? 0 : 1;
+  }
+  EXPECT_GT(series, 256U * 5);
+  EXPECT_LT(series, 2500U);
+}
+
+// The rules by which `promtool check metrics` judges names, and more.
+TEST(Metrics, NamesAreUniqueAndSayTheirKindAndUnit) {
+  std::set<std::string> names;
+  std::string name;
+  for (const std::string& line : Lines(WriteMetrics(Largest()))) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    ASSERT_GE(words.size(), 2U) << line;
+    if (words[0] != "#") {
+      EXPECT_EQ(words[0].substr(0, words[0].find('{')), name) << line;
+      continue;
+    }
+    name = words[2];
+    if (words[1] == "HELP") {
+      EXPECT_TRUE(names.insert(name).second) << name << " begins twice";
+      EXPECT_GT(words.size(), 4U) << line;
+      EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"),
+                std::string::npos)
+          << name;
+      EXPECT_TRUE(absl::StartsWith(name, "actord_") ||
+                  absl::StartsWith(name, "process_"))
+          << name;
+    } else {
+      EXPECT_EQ(words[3] == "counter", absl::EndsWith(name, "_total")) << line;
+    }
+  }
+  EXPECT_TRUE(names.contains("actord_steps_total"));
+  EXPECT_TRUE(names.contains("actord_connections_open"));
+}
+
+TEST(Metrics, MetricsOfAbsentPartsAreLeftOut) {
+  MetricSources sources;
+  const std::string text = WriteMetrics(sources);
+  EXPECT_THAT(text, Not(HasSubstr("actord_certificate")));
+  EXPECT_THAT(text, Not(HasSubstr("actord_store_")));
+  EXPECT_THAT(text, Not(HasSubstr("actord_limit_max_steps_per_process")));
+  EXPECT_THAT(text, Not(HasSubstr("actord_limit_max_lifetime")));
+}
+
+TEST(Metrics, LimitsHaveBaseUnits) {
+  const std::string text = WriteMetrics(Largest());
+  EXPECT_THAT(text, HasSubstr("\nactord_limit_max_steps_per_process 9\n"));
+  EXPECT_THAT(text, HasSubstr("\nactord_limit_max_lifetime_seconds 1.5\n"));
+  EXPECT_THAT(text, HasSubstr("\nactord_limit_max_payload_bytes 1048576\n"));
+}
+
+TEST(Metrics, OwnUseIsRead) {
+  DaemonMetrics metrics;
+  ReadOwnUse(metrics);
+  EXPECT_GT(metrics.resident_memory.value_or(0), 1 << 20);
+  EXPECT_GT(metrics.cpu.value_or(0), 0);
+  EXPECT_GT(metrics.max_descriptors.value_or(0), 10);
+}
+
+TEST(Metrics, TheDocsHaveARowForEachMetricOfTheTableAndNoOther) {
+  std::string rows;
+#define ACTORD_TOTAL_ROW_TEXT(member, name, help) \
+  absl::StrAppend(&rows, "| `", name, "` | total | ", help, " |\n");
+#define ACTORD_GAUGE_ROW_TEXT(member, name, help) \
+  absl::StrAppend(&rows, "| `", name, "` | gauge | ", help, " |\n");
+  ACTORD_METRICS(ACTORD_TOTAL_ROW_TEXT, ACTORD_GAUGE_ROW_TEXT)
+#undef ACTORD_TOTAL_ROW_TEXT
+#undef ACTORD_GAUGE_ROW_TEXT
+  std::ifstream file(ACTORD_TEST_OPERATION_DOCS);
+  ASSERT_TRUE(file) << ACTORD_TEST_OPERATION_DOCS;
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_NE(text.str().find("|---|---|---|\n" + rows + "\n"), std::string::npos)
+      << "the table should be:\n"
+      << rows;
+}
+
+}  // namespace
+}  // namespace actord::daemon
