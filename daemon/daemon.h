@@ -25,6 +25,7 @@
 #include "daemon/log/logging.h"
 #include "daemon/operations/backup_thread.h"
 #include "daemon/operations/exit_deadline.h"
+#include "daemon/operations/failure_lines.h"
 #include "daemon/operations/memory_return.h"
 #include "daemon/operations/memory_watch.h"
 #include "daemon/operations/presented_tokens.h"
@@ -144,6 +145,7 @@ class Daemon {
 
   const Config config_;  // the configuration of the start
   Logger& logger_;
+  FailureLines failure_lines_{logger_, runtime::Clock::System()};
   const CallCheck check_;
 
   // In kProcesses the runtime exists. The daemon does not leave that phase

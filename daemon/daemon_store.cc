@@ -181,6 +181,9 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
   options.log = [this](runtime::LogLevel level, std::string_view message) {
     logger_.Log(level, message);
   };
+  options.failed = [this](const runtime::ProcessFailure& failure) {
+    failure_lines_.Add(failure);
+  };
   return options;
 }
 

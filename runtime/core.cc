@@ -93,6 +93,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       names(processes),
       groups(processes),
       ties(processes, delivery),
+      failures(limits, clock, names, ties, options.failed),
       lifetimes(processes, scheduler, delivery, clock),
       admission(catalog, limits, clock, processes, durable.get(), scheduler,
                 names, lane, state),
@@ -110,7 +111,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                                             .lane = lane,
                                             .clock = clock},
                            OptionsOfIds(options))),
-      calls(dispatcher, broker, delivery,
+      calls(dispatcher, broker, delivery, failures,
             durable == nullptr ? nullptr : &durable->quarantine(),
             kept_calls.get(), lane),
       undelivered(dead_letters, calls),
@@ -210,6 +211,7 @@ absl::Status Runtime::Core::SetLimits(const Limits& given) {
   if (!status.ok()) return status;
   limits.Set(given);
   dead_letters.Trim();
+  failures.Trim();
   lifecycle_log.Trim();
   processes.SetLimit(given.max_processes);
   results.Trim();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/actors/dead_letters.h"
+#include "runtime/actors/failures.h"
 #include "runtime/actors/groups.h"
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/actors/names.h"
@@ -72,6 +73,8 @@ class Runtime::Core {
                           const RequestId* id);
   // See Runtime.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
+  // Adds what Describe alone shows. `process`: null: it is dormant.
+  void DescribeMore(const Process* process, ProcessInfo& info) const;
   // See Runtime. (listing.cc)
   [[nodiscard]] absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
                                                      Owner by) const;
@@ -125,6 +128,7 @@ class Runtime::Core {
   Names names;
   Groups groups;
   Ties ties;
+  Failures failures;
   Lifetimes lifetimes;
   ProcessAdmission admission;
   Host host;

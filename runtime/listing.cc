@@ -217,6 +217,25 @@ bool ListDurable(const ProcessTable& processes, DurableProcesses& durable,
 
 }  // namespace
 
+void Runtime::Core::DescribeMore(const Process* process,
+                                 ProcessInfo& info) const {
+  info.names = names.NamesOf(info.pid, ProcessInfo::kMaxDescribed);
+  Ties::Described tied = ties.TiesOf(info.pid, ProcessInfo::kMaxDescribed);
+  info.links = std::move(tied.links);
+  info.monitors = std::move(tied.monitors);
+  info.monitored_by = std::move(tied.monitored_by);
+  if (process == nullptr || info.state == ProcessState::kQuarantined) return;
+  // If the process has ended meanwhile, it is the type of the next one in the
+  // slot, or none.
+  const ProcessType* type = process->type.load(std::memory_order_acquire);
+  if (type == nullptr || type->name != info.process_type ||
+      type->plugin == rules::kBuiltinPlugin) {
+    return;
+  }
+  info.plugin = type->plugin;
+  info.plugin_version = type->version;
+}
+
 absl::StatusOr<ProcessInfo> Runtime::Core::Describe(const Pid& pid,
                                                     Owner by) const {
   if (processes.HasHome(pid)) {
@@ -225,6 +244,7 @@ absl::StatusOr<ProcessInfo> Runtime::Core::Describe(const Pid& pid,
       if (info->state == ProcessState::kQuarantined) {
         info->quarantine_reason = durable->quarantine().ReasonOf(pid);
       }
+      DescribeMore(processes.FindAwake(pid).process, *info);
       return *std::move(info);
     }
     return processes.WhyNotFound(pid, processes.Lives(pid) ? by : Owner::kAny);
@@ -233,6 +253,7 @@ absl::StatusOr<ProcessInfo> Runtime::Core::Describe(const Pid& pid,
   if (found) {
     std::optional<ProcessInfo> info = ReadSlot(processes, found->index());
     if (info && info->pid == pid && Sees(by, info->owner)) {
+      DescribeMore(found.process, *info);
       return *std::move(info);
     }
   }

@@ -152,9 +152,12 @@ Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done, Owner by) {
       [&core, &pid, by] {
         return core.processes.Want(pid, by, Wanted::kAwaited);
       },
-      [&core, &pid, by]() -> absl::Status {
+      [&core, &pid, by]() -> absl::StatusOr<Outcome> {
         if (!core.processes.HasEnded(pid, by)) {
           return core.processes.WhyNotFound(pid, by);
+        }
+        if (const auto failure = core.failures.Find(pid, by)) {
+          return OutcomeOf(*failure);
         }
         return Error(absl::StatusCode::kFailedPrecondition,
                      reason::kResultNotKept,
@@ -221,6 +224,8 @@ YieldPage Runtime::ListYields(const YieldFilter& filter,
                               size_t page_bytes) const {
   return core_->tasks.List(filter, first_sequence, page_size, page_bytes);
 }
+
+const Failures& Runtime::failures() const { return core_->failures; }
 
 DeadLetters& Runtime::dead_letters() { return core_->dead_letters; }
 

@@ -42,6 +42,7 @@
 namespace actord::runtime {
 
 class DeadLetters;
+class Failures;
 class LifecycleLog;
 class RequestIds;
 
@@ -142,8 +143,8 @@ class Runtime {
   // run.
   bool CancelCall(CallId id);
   // Calls back with the outcome when the process has ended: at once if the
-  // outcome is kept. Errors: PROCESS_NOT_FOUND; RESULT_NOT_KEPT when the
-  // process has ended and its result was not kept or has been dropped.
+  // outcome is kept, or the failure is (failures.h). Errors: PROCESS_NOT_FOUND;
+  // RESULT_NOT_KEPT when the process has ended and neither is kept.
   AwaitId Await(const Pid& pid, AwaitCallback done, Owner by = Owner::kAny);
   // Cancels an Await. True: the callback will not run. False: the callback has
   // run or is about to run.
@@ -236,6 +237,8 @@ class Runtime {
                                    Owner by = Owner::kAny) const;
   // Messages that could not be delivered. Valid for the runtime's lifetime.
   [[nodiscard]] DeadLetters& dead_letters();
+  // The newest failures of processes. Valid for the runtime's lifetime.
+  [[nodiscard]] const Failures& failures() const;
   // Starts and ends of processes, for watches. Valid for the runtime's
   // lifetime.
   [[nodiscard]] LifecycleLog& lifecycle_log();

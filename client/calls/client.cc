@@ -178,6 +178,12 @@ absl::StatusOr<v1::RetryQuarantineResponse> Client::RetryQuarantine(
                &v1::ActorService::Stub::RetryQuarantine, request, options);
 }
 
+absl::StatusOr<v1::ListFailuresResponse> Client::ListFailures(
+    const v1::ListFailuresRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListFailures, request, options);
+}
+
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(
     const v1::GetStatusRequest& request, const CallOptions& options) {
   return Unary(connection_->endpoint, *connection_->actors,

@@ -17,6 +17,7 @@
 #include "actord/v1/backup.pb.h"
 #include "actord/v1/client.pb.h"
 #include "actord/v1/dead_letter.pb.h"
+#include "actord/v1/failure.pb.h"
 #include "actord/v1/name.pb.h"
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/plugin.pb.h"
@@ -86,6 +87,8 @@ class Client {
   absl::StatusOr<v1::RetryQuarantineResponse> RetryQuarantine(
       const v1::RetryQuarantineRequest& request,
       const CallOptions& options = {});
+  absl::StatusOr<v1::ListFailuresResponse> ListFailures(
+      const v1::ListFailuresRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::GetStatusResponse> GetStatus(
       const v1::GetStatusRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::LoadPluginResponse> LoadPlugin(

@@ -23,6 +23,8 @@ void AddTree(CLI::App& app, Action& chosen);
 void AddDescribe(CLI::App& app, Action& chosen);
 void AddHistory(CLI::App& app, Action& chosen);
 void AddQuarantine(CLI::App& app, Action& chosen);
+void AddFailures(CLI::App& app, Action& chosen);
+void AddStuck(CLI::App& app, Action& chosen);
 void AddCancel(CLI::App& app, Action& chosen);
 void AddTerminate(CLI::App& app, Action& chosen);
 void AddYields(CLI::App& app, Action& chosen);

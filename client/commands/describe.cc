@@ -2,38 +2,137 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "client/calls/error.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"
 #include "client/output/process_fields.h"
+#include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {
 namespace {
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+// Maximum number of yields that are shown.
+constexpr int kShownYields = 100;
+
+// Adds the external commands that the process waits for, the oldest first.
+absl::Status AddYieldFields(Invocation& invocation, const std::string& pid,
+                            Fields& fields) {
+  v1::ListYieldsRequest request;
+  request.set_pid(pid);
+  request.set_page_size(kShownYields);
+  const auto response =
+      invocation.client().ListYields(request, invocation.Quick());
+  if (!response.ok()) return response.status();
+  for (const v1::Yield& yield : response->yields()) {
+    std::string text = OneLine(yield.command()) + " for " +
+                       ShortDuration(absl::Now() - ToTime(yield.create_time()));
+    if (!yield.worker().empty()) text += ", worker " + OneLine(yield.worker());
+    if (!yield.has_worker()) text += ", no worker subscribes to it";
+    fields.emplace_back("Waits for", std::move(text));
+  }
+  if (!response->next_page_token().empty()) {
+    fields.emplace_back("Waits for", "...");
+  }
+  return absl::OkStatus();
+}
+
+ExitStatus WriteFailure(Invocation& invocation,
+                        const v1::ProcessFailure& failure) {
+  const absl::Time ended = ToTime(failure.end_time());
+  const auto or_dash = [](const std::string& text) {
+    return text.empty() ? "-" : OneLine(text);
+  };
+  WriteOne(invocation.out(), invocation.style(), ToJson(failure), failure.pid(),
+           [&] {
+             Fields fields = {
+                 {"PID", failure.pid()},
+                 {"Type", or_dash(failure.process_type())},
+                 {"Names", or_dash(failure.name())},
+                 {"State", "FAILED"},
+                 {"Parent", or_dash(failure.parent_pid())},
+                 {"Created", Rfc3339(ToTime(failure.create_time()))},
+                 {"Ended", Rfc3339(ended) + " (" +
+                               ShortDuration(absl::Now() - ended) + " ago)"},
+                 {"Steps", WithThousands(failure.steps())},
+                 {"Reason", EnumName(failure.failure().reason())},
+                 {"Code",
+                  absl::StatusCodeToString(
+                      static_cast<absl::StatusCode>(failure.failure().code()))},
+                 {"Text", or_dash(failure.failure().message())}};
+             if (!failure.linked_pid().empty()) {
+               fields.emplace_back("Linked to", failure.linked_pid());
+               fields.emplace_back("First cause", failure.first_cause_pid());
+             }
+             if (!failure.owner().empty()) {
+               fields.emplace_back("Owner", failure.owner());
+             }
+             WriteFields(invocation.out(), fields);
+           });
+  return ExitStatus::kDone;
+}
+
+// Shows the failure of a process that has ended; without one, the error.
+ExitStatus DescribeEnded(Invocation& invocation, const std::string& pid,
+                         const absl::Status& ended) {
+  // The holder of a name lives, or the name is not known.
+  if (DetailsOf(ended).reason != "PROCESS_ENDED" || pid.starts_with('@')) {
+    return invocation.Fail(ended);
+  }
+  v1::ListFailuresRequest request;
+  request.set_pid(pid);
+  const auto response =
+      invocation.client().ListFailures(request, invocation.Quick());
+  // An older daemon does not know the call.
+  if (!response.ok() || response->failures().empty()) {
+    return invocation.Fail(ended);
+  }
+  return WriteFailure(invocation, response->failures(0));
+}
 
 ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
   v1::GetProcessRequest request;
   request.set_pid(pid);
   const auto response =
       invocation.client().GetProcess(request, invocation.Quick());
-  if (!response.ok()) return invocation.Fail(response.status());
+  if (!response.ok()) {
+    return DescribeEnded(invocation, pid, response.status());
+  }
   const v1::Process& process = response->process();
+  Fields fields = ProcessFields(process, absl::Now());
+  if (invocation.ForPeople() && process.yields_outstanding() > 0) {
+    const absl::Status status =
+        AddYieldFields(invocation, process.pid(), fields);
+    if (!status.ok()) return invocation.Fail(status);
+  }
   WriteOne(invocation.out(), invocation.style(), ToJson(process), process.pid(),
-           [&] {
-             WriteFields(invocation.out(), ProcessFields(process, absl::Now()));
-           });
+           [&] { WriteFields(invocation.out(), fields); });
   return ExitStatus::kDone;
 }
+
+constexpr char kDescribeFooter[] = R"(
+Shows a live process: its names, its plugin, what it waits for, and its links and monitors. Of
+a process that has failed, shows the failure while the daemon keeps it (actorctl failures).
+
+Examples:
+  actorctl describe "$pid"
+  actorctl describe @orders/17
+  actorctl describe "$pid" -o json | jq .state
+)";
 
 }  // namespace
 
 void AddDescribe(CLI::App& app, Action& chosen) {
   auto pid = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("describe", "Show one process");
-  command->footer(
-      "\nExamples:\n"
-      "  actorctl describe \"$pid\"\n"
-      "  actorctl describe \"$pid\" -o json | jq .state");
+  command->footer(kDescribeFooter);
   command->add_option("PID", *pid, "Process")->required()->type_name("");
   command->callback([&chosen, pid] {
     chosen = [pid](Invocation& invocation) {

@@ -130,6 +130,8 @@ Fields LimitFields(const v1::Limits& limits) {
                 : "any time")},
       {"Dead letters", WithThousands(limits.max_dead_letters()) + ", " +
                            ShortBytes(limits.max_dead_letters_bytes())},
+      {"Failures", WithThousands(limits.max_failures()) + ", " +
+                       ShortBytes(limits.max_failures_bytes())},
       {"Watches", WithThousands(limits.max_watches()) + " open; " +
                       WithThousands(limits.max_watch_events()) + " events, " +
                       ShortBytes(limits.max_watch_bytes()) + ", for " +

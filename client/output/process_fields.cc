@@ -25,6 +25,22 @@ std::vector<std::pair<std::string, std::string>> ProcessFields(
   if (!process.quarantine_reason().empty()) {
     fields.emplace_back("Quarantine", OneLine(process.quarantine_reason()));
   }
+  const auto add = [&fields](const char* name, const auto& texts) {
+    if (texts.empty()) return;
+    std::string joined;
+    for (const std::string& text : texts) {
+      joined += (joined.empty() ? "" : ", ") + OneLine(text);
+    }
+    fields.emplace_back(name, std::move(joined));
+  };
+  add("Names", process.names());
+  if (!process.plugin().empty()) {
+    fields.emplace_back(
+        "Plugin", OneLine(process.plugin() + " " + process.plugin_version()));
+  }
+  add("Links", process.linked_pids());
+  add("Monitors", process.monitored_pids());
+  add("Monitored by", process.monitor_pids());
   if (!process.owner().empty()) fields.emplace_back("Owner", process.owner());
   return fields;
 }

@@ -35,6 +35,7 @@ ActorService::ActorService(const ServiceContext& context)
   Route("WatchProcesses", &ActorService::WatchProcesses);
   Route("ListQuarantine", &ActorService::ListQuarantine);
   Route("RetryQuarantine", &ActorService::RetryQuarantine);
+  Route("ListFailures", &ActorService::ListFailures);
   Route("ReadHistory", &ActorService::ReadHistory);
   Route("GetStatus", &ActorService::GetStatus);
   Route("ListClients", &ActorService::ListClients);

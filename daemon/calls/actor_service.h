@@ -128,6 +128,9 @@ class ActorService final : public RoutedService {
   void RetryQuarantine(const Caller& caller,
                        v1::RetryQuarantineRequest& request,
                        UnaryAnswer<v1::RetryQuarantineResponse> answer);
+  absl::Status ListFailures(const Caller& caller,
+                            v1::ListFailuresRequest& request,
+                            v1::ListFailuresResponse& response);
   void LoadPlugin(const Caller& caller, v1::LoadPluginRequest& request,
                   UnaryAnswer<v1::LoadPluginResponse> answer);
   void ListPlugins(const Caller& caller, v1::ListPluginsRequest& request,

@@ -1,5 +1,6 @@
 #include "daemon/log/line_spacing.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace actord::daemon {
@@ -9,11 +10,11 @@ std::optional<uint64_t> LineSpacing::Admit(const std::string& kind,
   const absl::MutexLock lock(&mutex_);
   const bool is_new = !kinds_.contains(kind);
   Kind& one = kinds_[is_new && kinds_.size() >= kMaxKinds ? "" : kind];
-  if (now_ns < one.next_ns) {
+  if (one.full_ns > now_ns + burst_ns_) {
     ++one.held_back;
     return std::nullopt;
   }
-  one.next_ns = now_ns + kSpaceNs;
+  one.full_ns = std::max(one.full_ns, now_ns) + space_ns_;
   return std::exchange(one.held_back, 0);
 }
 

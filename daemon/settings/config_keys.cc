@@ -209,6 +209,7 @@ const std::vector<ConfigKey>& ConfigKeys() {
     AddSchedulerKeys(*all);
     AddLimitKeys(*all);
     AddLimits("dead_letters", *all);
+    AddLimits("failures", *all);
     AddLimits("yields", *all);
     AddLimits("results", *all);
     AddRequestKeys(*all);

@@ -91,6 +91,15 @@ void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto) {
   proto->set_cancel_requested(info.cancel_requested);
   proto->set_priority(info.priority);
   proto->set_quarantine_reason(ToUtf8(info.quarantine_reason));
+  for (const std::string& name : info.names) proto->add_names(name);
+  proto->set_plugin(ToUtf8(info.plugin));
+  proto->set_plugin_version(ToUtf8(info.plugin_version));
+  const auto write = [](const std::vector<runtime::Pid>& pids, auto* texts) {
+    for (const runtime::Pid& pid : pids) texts->Add(runtime::FormatPid(pid));
+  };
+  write(info.links, proto->mutable_linked_pids());
+  write(info.monitors, proto->mutable_monitored_pids());
+  write(info.monitored_by, proto->mutable_monitor_pids());
 }
 
 void WriteYield(runtime::ExternalYield yield, v1::Yield* proto) {
@@ -109,6 +118,7 @@ void WriteYield(runtime::ExternalYield yield, v1::Yield* proto) {
   }
   proto->set_worker(yield.worker);
   proto->set_last_error(ToUtf8(yield.last_error));
+  proto->set_has_worker(yield.has_worker);
 }
 
 v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer) {

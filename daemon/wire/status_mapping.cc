@@ -41,6 +41,14 @@ google::rpc::ErrorInfo MakeErrorInfo(const absl::Status& status) {
   if (std::string holder = runtime::HolderOf(status); !holder.empty()) {
     (*info.mutable_metadata())["pid"] = std::move(holder);
   }
+  if (std::string end = runtime::CalleeEndOf(status); !end.empty()) {
+    (*info.mutable_metadata())["end"] = std::move(end);
+    // A plugin may have written it.
+    if (const std::string text = runtime::CalleeTextOf(status); !text.empty()) {
+      (*info.mutable_metadata())["text"] =
+          ToUtf8(text, runtime::kMaxCalleeTextBytes);
+    }
+  }
   if (std::string quota = runtime::QuotaOf(status); !quota.empty()) {
     (*info.mutable_metadata())["quota"] = std::move(quota);
     (*info.mutable_metadata())["limit"] = runtime::QuotaLimitOf(status);

@@ -107,6 +107,18 @@ std::optional<std::string> Names::NameOf(const Pid& pid) const {
   return it->second.front()->first.text;
 }
 
+std::vector<std::string> Names::NamesOf(const Pid& pid, size_t max) const {
+  std::vector<std::string> names;
+  const MutexLock lock(mutex_);
+  const auto it = names_.find(pid);
+  if (it == names_.end()) return names;
+  for (const Holders::iterator held : it->second) {
+    if (names.size() == max) break;
+    names.push_back(held->first.text);
+  }
+  return names;
+}
+
 absl::StatusOr<Pid> Names::Find(Owner owner, std::string_view name) const {
   {
     const MutexLock lock(mutex_);

@@ -68,6 +68,10 @@ class Names {
                                          std::string_view name) const;
   // One of the names that the process holds; nullopt: it holds none.
   [[nodiscard]] std::optional<std::string> NameOf(const Pid& pid) const;
+  // The names that the process holds, at most `max`, the one that it has held
+  // longest first.
+  [[nodiscard]] std::vector<std::string> NamesOf(const Pid& pid,
+                                                 size_t max) const;
   // See Runtime::ListNames.
   [[nodiscard]] NamePage List(Owner by, std::string_view prefix,
                               uint64_t first_sequence, size_t page_size) const;

@@ -99,9 +99,9 @@ void Results::Trim() {
   }
 }
 
-Results::Id Results::Await(Owner by, const Pid& pid, Callback done,
-                           absl::FunctionRef<bool()> is_live,
-                           absl::FunctionRef<absl::Status()> not_found) {
+Results::Id Results::Await(
+    Owner by, const Pid& pid, Callback done, absl::FunctionRef<bool()> is_live,
+    absl::FunctionRef<absl::StatusOr<Outcome>()> not_kept) {
   std::optional<Outcome> kept;
   {
     const MutexLock lock(mutex_);
@@ -119,7 +119,7 @@ Results::Id Results::Await(Owner by, const Pid& pid, Callback done,
   if (kept && Sees(by, kept->owner)) {
     std::move(done)(*std::move(kept));
   } else {
-    std::move(done)(not_found());
+    std::move(done)(not_kept());
   }
   return 0;
 }

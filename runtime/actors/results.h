@@ -51,11 +51,11 @@ class Results {
            absl::FunctionRef<void(const Outcome&)> end);
 
   // Calls back when `pid` has ended. If `is_live`, which is called under the
-  // lock, returns false, calls back at once, with the result, or with the
-  // status of `not_found` if no result that `by` sees is kept.
+  // lock, returns false, calls back at once, with the result, or with what
+  // `not_kept` returns if no result that `by` sees is kept.
   Id Await(Owner by, const Pid& pid, Callback done,
            absl::FunctionRef<bool()> is_live,
-           absl::FunctionRef<absl::Status()> not_found);
+           absl::FunctionRef<absl::StatusOr<Outcome>()> not_kept);
   // True: the callback will not run.
   bool Cancel(const Pid& pid, Id id);
   // Calls back all awaiters that still wait, with `status`.

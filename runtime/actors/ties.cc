@@ -51,6 +51,24 @@ size_t Ties::CountOf(const Pid& self) const {
   return it == shard.sides.end() ? 0 : it->second.places;
 }
 
+Ties::Described Ties::TiesOf(const Pid& pid, size_t max) const {
+  Described ties;
+  const auto add = [max](std::vector<Pid>& to, const Pid& other) {
+    if (to.size() < max) to.push_back(other);
+  };
+  const Shard& shard = ShardOf(pid);
+  const MutexLock lock(shard.mutex);
+  const auto it = shard.sides.find(pid);
+  if (it == shard.sides.end()) return ties;
+  for (const Watcher& watcher : it->second.watchers) {
+    add(watcher.tag == 0 ? ties.links : ties.monitored_by, watcher.pid);
+  }
+  for (const auto& [tag, watched] : it->second.monitors) {
+    add(ties.monitors, watched);
+  }
+  return ties;
+}
+
 void Ties::Apply(TieEffect&& tie, Process& /*process*/, const Pid& self,
                  Lane& lane) {
   switch (tie.kind) {

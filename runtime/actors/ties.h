@@ -51,6 +51,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -100,6 +101,19 @@ class Ties {
   // now; nullopt: `self` has removed the link, and does not end.
   [[nodiscard]] std::optional<std::string> TakeLinkedEnd(const Pid& self,
                                                          const Envelope& end);
+  // The link by which `self` ends. Nullopt: it does not end by a link.
+  struct EndingLink {
+    Pid linked;  // the process at the other end
+    Pid first;   // the process that failed first
+  };
+  [[nodiscard]] std::optional<EndingLink> EndingLinkOf(const Pid& self) const;
+  // The ties of a process, at most `max` of each kind. Any thread.
+  struct Described {
+    std::vector<Pid> links;
+    std::vector<Pid> monitors;      // the processes that it monitors
+    std::vector<Pid> monitored_by;  // the processes that monitor it
+  };
+  [[nodiscard]] Described TiesOf(const Pid& pid, size_t max) const;
   // Begins ties for the process that has spawned `self`: a link if `link`, and
   // a monitor with the tag `monitor` unless that is 0. No watch fires here.
   // NOT_FOUND: the parent has ended. RESOURCE_EXHAUSTED: the parent has too
@@ -152,6 +166,7 @@ class Ties {
     uint32_t ends = 0;
     // Set while the process ends because of a link.
     std::unique_ptr<const Cause> cause;
+    Pid linked;  // the process at the other end of that link
   };
   struct alignas(64) Shard {
     mutable Mutex mutex;

@@ -104,7 +104,18 @@ std::optional<std::string> Ties::TakeLinkedEnd(const Pid& self,
       FormatPid(linked), {FormatPid(first), header.links, what});
   sides.cause = std::make_unique<const Cause>(
       Cause{first, header.links, std::move(what)});
+  sides.linked = linked;
   return text;
+}
+
+std::optional<Ties::EndingLink> Ties::EndingLinkOf(const Pid& self) const {
+  const Shard& shard = ShardOf(self);
+  const MutexLock lock(shard.mutex);
+  const auto it = shard.sides.find(self);
+  if (it == shard.sides.end() || it->second.cause == nullptr) {
+    return std::nullopt;
+  }
+  return EndingLink{it->second.linked, it->second.cause->first};
 }
 
 void Ties::Forget(const Pid& pid, const Watcher& fired_link) {

@@ -126,7 +126,7 @@ int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
   }
   process.step_due = false;
   if (!is_logged) return ACTORD_STEP_BLOCK;
-  FailCalls(state);
+  FailCalls(PidOf(process, turn), state);
   EndCause cause = std::move(state.end->cause);
   StepRecord& record = caller_.record();
   record.result = std::move(state.end->result);
@@ -266,7 +266,7 @@ void DurableTurn::CompleteSpawn(DurableState& state, int32_t status,
   shared_.calls.AnswerLogged(spawn, status, TextPayload(text), position, lane_);
 }
 
-void DurableTurn::FailCalls(const DurableState& state) {
+void DurableTurn::FailCalls(const Pid& self, const DurableState& state) {
   // Sorted, so that the order does not depend on a hash.
   std::map<uint64_t, DurableState::Caller> waiting;
   for (const auto& [call, caller] : state.calls) {
@@ -276,9 +276,9 @@ void DurableTurn::FailCalls(const DurableState& state) {
   }
   for (const auto& [call, caller] : waiting) {
     if (caller.is_kept) {
-      shared_.calls.FailKept(call);
+      shared_.calls.FailKept(call, &state.end->cause);
     } else {
-      shared_.calls.FailLogged(caller.yield, lane_);
+      shared_.calls.FailLogged(caller.yield, self, &state.end->cause, lane_);
     }
   }
 }

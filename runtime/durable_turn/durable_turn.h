@@ -215,7 +215,7 @@ class DurableTurn {
   void CompleteSpawn(DurableState& state, int32_t status, std::string_view text,
                      uint64_t position);
   // Fails the calls in the journal that the process has not answered.
-  void FailCalls(const DurableState& state);
+  void FailCalls(const Pid& self, const DurableState& state);
   // The process ends when the record at `position` is durable; 0: the record is
   // appended first.
   int32_t BeginEnd(Process& process, Turn& turn, DurableState& state,

@@ -14,14 +14,13 @@
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
-namespace {
 
-absl::Status CalleeEnded() {
-  return Error(absl::StatusCode::kAborted, reason::kCalleeEnded,
-               "the process that was called has ended without a reply");
+absl::Status Calls::HasEnded(const Pid& callee) const {
+  const auto failure = failures_.Find(callee);
+  if (failure == nullptr) return CalleeEnded(callee, nullptr);
+  const EndCause how{failure->kind, failure->code, failure->message};
+  return CalleeEnded(callee, &how);
 }
-
-}  // namespace
 
 void Calls::Apply(CallEffect&& call, Process& caller, const Pid& self,
                   Lane& lane) {
@@ -69,7 +68,7 @@ void Calls::Deliver(Owner by, const Pid& to, uint64_t call, Envelope* message,
     return;
   }
   if (run.first == nullptr) {
-    Fail(call, CalleeEnded(), lane);
+    Fail(call, HasEnded(to), lane);
     return;
   }
   lane.Free(run.first);
@@ -184,7 +183,12 @@ void Calls::OnEnd(const EndRecord& end, Lane& lane) {
   // Sorted, so that the order does not depend on a hash.
   std::vector<uint64_t> calls(owed->calls.begin(), owed->calls.end());
   std::sort(calls.begin(), calls.end());
-  const absl::Status why = runtime::CalleeEnded(end.pid);
+  EndCause how;  // of a result, unless there is a failure
+  if (end.outcome != nullptr) {
+    how.kind = end.outcome->kind;
+    how.message = end.outcome->message;
+  }
+  const absl::Status why = CalleeEnded(end.pid, &how);
   for (const uint64_t call : calls) Fail(call, why, lane);
 }
 
@@ -200,8 +204,10 @@ void Calls::AnswerLogged(const YieldToken& yield, int32_t status,
   }
 }
 
-void Calls::FailLogged(const YieldToken& yield, Lane& lane) {
-  const absl::Status why = CalleeEnded();
+void Calls::FailLogged(const YieldToken& yield, const Pid& callee,
+                       const EndCause* how, Lane& lane) {
+  const absl::Status why =
+      how == nullptr ? HasEnded(callee) : CalleeEnded(callee, how);
   const std::string text(why.message());
   AnswerLogged(yield, static_cast<int32_t>(why.code()), TextPayload(text), 0,
                lane);
@@ -216,20 +222,22 @@ void Calls::AnswerKept(uint64_t position, int32_t status,
   }
 }
 
-void Calls::FailKept(uint64_t position) { kept_->Fail(position); }
+void Calls::FailKept(uint64_t position, const EndCause* how) {
+  kept_->Fail(position, how);
+}
 
-void Calls::Dropped(const Envelope& envelope, Lane& lane) {
+void Calls::Dropped(const Envelope& envelope, const Pid& callee, Lane& lane) {
   if (envelope.type == kEventLoggedCall) {
     const auto header = envelope.ReadHeader<LoggedCallHeader>();
     const Pid caller = FromAbi(envelope.from);
     if (caller.empty()) {
-      FailKept(header.position);
+      FailKept(header.position, nullptr);
     } else {
-      FailLogged({caller, header.tag}, lane);
+      FailLogged({caller, header.tag}, callee, nullptr, lane);
     }
     return;
   }
-  Fail(envelope.ReadHeader<CallHeader>().call, CalleeEnded(), lane);
+  Fail(envelope.ReadHeader<CallHeader>().call, HasEnded(callee), lane);
 }
 
 }  // namespace actord::runtime

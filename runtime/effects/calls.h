@@ -24,6 +24,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "runtime/actors/failures.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/delivery/quarantine.h"
 #include "runtime/effects/dispatcher.h"
@@ -55,10 +56,12 @@ class Calls {
   // `quarantine`, and `kept` for calls with a message id: null if the runtime
   // has no store.
   Calls(Dispatcher& dispatcher, YieldBroker& broker, Delivery& delivery,
-        const Quarantine* quarantine, KeptCalls* kept, Lane& shared_lane)
+        const Failures& failures, const Quarantine* quarantine, KeptCalls* kept,
+        Lane& shared_lane)
       : dispatcher_(dispatcher),
         broker_(broker),
         delivery_(delivery),
+        failures_(failures),
         quarantine_(quarantine),
         kept_(kept),
         shared_lane_(shared_lane) {}
@@ -90,17 +93,20 @@ class Calls {
   // Observes ends (end_record.h): fails the calls that the process owes.
   static constexpr uint8_t kEndWanted = Wanted::kCalled;
   static constexpr bool kEndNeedsOutcome = false;
+  static constexpr bool kEndNeedsFailure = true;
   void OnEnd(const EndRecord& end, Lane& lane);
   // Fails a call whose envelope is dropped because its receiver has ended.
-  void Dropped(const Envelope& envelope, Lane& lane);
+  void Dropped(const Envelope& envelope, const Pid& callee, Lane& lane);
   // Answers the call that a durable process has made with this yield, in the
   // journal. `position`: of the answer in the journal; 0: it is an error that
   // has no record, and that a restart brings about again.
   void AnswerLogged(const YieldToken& yield, int32_t status,
                     const actord_payload& payload, uint64_t position,
                     Lane& lane);
-  // Fails such a call because its callee has ended.
-  void FailLogged(const YieldToken& yield, Lane& lane);
+  // Fails such a call because its callee has ended. `how`: null: the callee's
+  // failure, if it is kept.
+  void FailLogged(const YieldToken& yield, const Pid& callee,
+                  const EndCause* how, Lane& lane);
   // Fails a call that its receiver does not take, because it is in quarantine.
   // Precondition: the envelope is of kEventCall.
   void Refuse(const Envelope& envelope, const absl::Status& why, Lane& lane) {
@@ -116,7 +122,7 @@ class Calls {
   // without one, when that is durable. `position`: of the call.
   void AnswerKept(uint64_t position, int32_t status,
                   const actord_payload& payload);
-  void FailKept(uint64_t position);
+  void FailKept(uint64_t position, const EndCause* how);
   // Whether somebody still waits for the answer.
   [[nodiscard]] bool IsOpen(uint64_t call) const;
   // Answers a call. False: the call had ended.
@@ -124,6 +130,9 @@ class Calls {
               Lane& lane);
 
  private:
+  // The error for a callee that had ended before; with its failure, if that is
+  // kept.
+  [[nodiscard]] absl::Status HasEnded(const Pid& callee) const;
   [[nodiscard]] absl::Status WhyQuarantined(Owner by, const Pid& to) const;
   // Ends the call with an error of the daemon. Does nothing if the call had
   // ended.
@@ -134,6 +143,7 @@ class Calls {
   Dispatcher& dispatcher_;
   YieldBroker& broker_;
   Delivery& delivery_;
+  const Failures& failures_;
   const Quarantine* const quarantine_;
   KeptCalls* const kept_;
   Lane& shared_lane_;

@@ -286,7 +286,9 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
   if (posted == Posted::kDelivered || run.first == nullptr) {
     Open(process, tag, /*external=*/false, timeout_ns);
     // The callee has ended meanwhile, and may not have found the call.
-    if (posted != Posted::kDelivered) calls_.FailLogged({self, tag}, lane_);
+    if (posted != Posted::kDelivered) {
+      calls_.FailLogged({self, tag}, to, nullptr, lane_);
+    }
     return;
   }
   if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {

@@ -24,7 +24,8 @@ absl::Status Gone() {
 absl::StatusOr<CallReply> ReplyOf(std::optional<StoredAnswer>&& stored) {
   if (!stored) return Gone();
   CallAnswer& answer = stored->answer;
-  if (answer.callee_ended) return CalleeEnded(stored->callee);
+  // The store does not keep how.
+  if (answer.callee_ended) return CalleeEnded(stored->callee, nullptr);
   if (answer.status != ACTORD_OK) {
     return CallFailed(answer.status, answer.payload.bytes);
   }
@@ -33,10 +34,10 @@ absl::StatusOr<CallReply> ReplyOf(std::optional<StoredAnswer>&& stored) {
 
 }  // namespace
 
-absl::Status CalleeEnded(const Pid& callee) {
-  return Error(absl::StatusCode::kAborted, reason::kCalleeEnded,
-               absl::StrCat("process ", FormatPid(callee),
-                            ", which was called, has ended without a reply"));
+absl::Status CalleeEnded(const Pid& callee, const EndCause* how) {
+  const std::string pid = FormatPid(callee);
+  return how == nullptr ? CalleeEnded(pid, {}, {})
+                        : CalleeEnded(pid, NameOf(how->kind), how->message);
 }
 
 absl::Status CallFailed(int32_t status, std::string_view text) {
@@ -152,8 +153,8 @@ Sent KeptCalls::Accept(Owner by, const Pid& to, const Message& message,
   if (posted == Posted::kDelivered) return {absl::OkStatus(), *position};
   if (run.first == nullptr) {
     // The process has ended meanwhile, and the journal says so, too.
-    parts_.durable.releases().After(*position,
-                                    [this, at = *position] { Fail(at); });
+    parts_.durable.releases().After(
+        *position, [this, at = *position] { Fail(at, nullptr); });
     return {absl::OkStatus(), *position};
   }
   parts_.lane.Free(run.first);
@@ -217,7 +218,7 @@ void KeptCalls::Answer(uint64_t position,
   End(key, answer, /*remembers=*/true);
 }
 
-void KeptCalls::Fail(uint64_t position) {
+void KeptCalls::Fail(uint64_t position, const EndCause* how) {
   Pid callee;
   {
     const MutexLock lock(mutex_);
@@ -225,7 +226,7 @@ void KeptCalls::Fail(uint64_t position) {
     if (found == by_position_.end()) return;
     callee = flights_[found->second].pid;
   }
-  Answer(position, CalleeEnded(callee));
+  Answer(position, CalleeEnded(callee, how));
 }
 
 void KeptCalls::ReadAnswer(const RequestId& id, Answered done) {

@@ -71,7 +71,8 @@ class KeptCalls {
   // The call at this position has its answer, or its callee has ended without
   // one, and that is durable. A second answer is ignored.
   void Answer(uint64_t position, const absl::StatusOr<Payload>& answer);
-  void Fail(uint64_t position);
+  // `how`: the end of the callee; null: not known.
+  void Fail(uint64_t position, const EndCause* how);
 
   // A call of the store. To be called before all others; those with an answer
   // in the order in which their times end. `left_ns`: of that time.
@@ -123,8 +124,8 @@ class KeptCalls {
   RememberedIds answered_ ABSL_GUARDED_BY(mutex_);
 };
 
-// A call got no answer because its callee has ended.
-absl::Status CalleeEnded(const Pid& callee);
+// A call got no answer because its callee has ended. `how`: null: not known.
+absl::Status CalleeEnded(const Pid& callee, const EndCause* how);
 // The status of a call that was answered with an error.
 absl::Status CallFailed(int32_t status, std::string_view text);
 

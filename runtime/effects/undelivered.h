@@ -28,11 +28,13 @@ class Undelivered {
     if (envelope->type == ACTORD_EVENT_MESSAGE) {
       dead_letters_.Add(envelope, to, why, owner, lane);
     } else if (envelope->type == kEventCall) {
-      calls_.Dropped(*envelope, lane);
+      calls_.Dropped(*envelope, to, lane);
       dead_letters_.Add(envelope, to, why, owner, lane);
     } else if (envelope->type == kEventLogged ||
                envelope->type == kEventLoggedCall) {
-      if (envelope->type == kEventLoggedCall) calls_.Dropped(*envelope, lane);
+      if (envelope->type == kEventLoggedCall) {
+        calls_.Dropped(*envelope, to, lane);
+      }
       // The journal keeps messages alone: the caller of a call has an error.
       const uint64_t position =
           envelope->type == kEventLogged ? PositionOf(*envelope) : 0;

@@ -3,6 +3,8 @@
 // The observers are known at compile time. Each one is a class with
 //   static constexpr uint8_t kEndWanted;       its bit of Process::wanted
 //   static constexpr bool kEndNeedsOutcome;    it reads EndRecord::outcome
+//   static constexpr bool kEndNeedsFailure;    may be absent; it reads
+//                                              EndRecord::outcome of a failure
 //   void OnEnd(const EndRecord& end, Lane& lane);
 // and is called only if its bit of Process::wanted was set.
 //
@@ -24,9 +26,18 @@ class Lane;
 struct EndRecord {
   Process& process;
   const Pid& pid;
-  // Null unless an observer that needs the outcome is called.
+  // Null unless an observer that needs the outcome is called. For observers
+  // that need failures alone it may be null if the process has a result.
   const Outcome* outcome;
 };
+
+template <typename Observer>
+constexpr bool NeedsFailure() {
+  if constexpr (requires { Observer::kEndNeedsFailure; }) {
+    return Observer::kEndNeedsFailure;
+  }
+  return Observer::kEndNeedsOutcome;
+}
 
 template <typename... Observers>
 class EndObservers {
@@ -37,12 +48,20 @@ class EndObservers {
   static constexpr uint8_t kNeedOutcome =
       ((Observers::kEndNeedsOutcome ? Observers::kEndWanted : 0) | ...);
 
+  // The bits of the observers that need the outcome of such an end.
+  static constexpr uint8_t NeedOutcomeOf(EndKind kind) {
+    return kind == EndKind::kResult ? kNeedOutcome : kNeedFailure;
+  }
+
   // Calls the observers whose bits are in `wanted`, in the order of the list.
   void Tell(const EndRecord& end, uint8_t wanted, Lane& lane) const {
     (TellOne(std::get<Observers&>(observers_), end, wanted, lane), ...);
   }
 
  private:
+  static constexpr uint8_t kNeedFailure =
+      ((NeedsFailure<Observers>() ? Observers::kEndWanted : 0) | ...);
+
   template <typename Observer>
   static void TellOne(Observer& observer, const EndRecord& end, uint8_t wanted,
                       Lane& lane) {

@@ -1,6 +1,7 @@
 #include "runtime/process/errors.h"
 
 #include <actord/abi.h>
+#include <actord/text.h>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr char kReasonKey[] = "actord/reason";
 constexpr char kFieldKey[] = "actord/field";
 constexpr char kHolderKey[] = "actord/holder";
+constexpr char kCalleeEndKey[] = "actord/callee_end";
+constexpr char kCalleeTextKey[] = "actord/callee_text";
 constexpr char kQuotaKey[] = "actord/quota";
 constexpr char kQuotaLimitKey[] = "actord/quota_limit";
 constexpr char kRetryDelayNsKey[] = "actord/retry_delay_ns";
@@ -59,6 +62,22 @@ absl::Status NameTaken(std::string_view name, std::string_view holder_pid) {
   return status;
 }
 
+absl::Status CalleeEnded(std::string_view callee_pid, std::string_view end,
+                         std::string_view why) {
+  const absl::string_view text = ToAbsl(CutUtf8(why, kMaxCalleeTextBytes));
+  std::string message =
+      absl::StrCat("process ", ToAbsl(callee_pid),
+                   ", which was called, has ended without a reply");
+  if (!end.empty()) absl::StrAppend(&message, ": ", ToAbsl(end));
+  if (!text.empty()) absl::StrAppend(&message, ": ", text);
+  absl::Status status =
+      Error(absl::StatusCode::kAborted, reason::kCalleeEnded, message);
+  status.SetPayload(kHolderKey, absl::Cord(ToAbsl(callee_pid)));
+  if (!end.empty()) status.SetPayload(kCalleeEndKey, absl::Cord(ToAbsl(end)));
+  if (!text.empty()) status.SetPayload(kCalleeTextKey, absl::Cord(text));
+  return status;
+}
+
 absl::Status QuotaExceeded(std::string_view message, std::string_view quota,
                            uint64_t limit, absl::Duration retry_delay) {
   absl::Status status = Retryable(absl::StatusCode::kResourceExhausted,
@@ -78,6 +97,14 @@ std::string FieldOf(const absl::Status& status) {
 
 std::string HolderOf(const absl::Status& status) {
   return Get(status, kHolderKey);
+}
+
+std::string CalleeEndOf(const absl::Status& status) {
+  return Get(status, kCalleeEndKey);
+}
+
+std::string CalleeTextOf(const absl::Status& status) {
+  return Get(status, kCalleeTextKey);
 }
 
 std::string QuotaOf(const absl::Status& status) {

@@ -4,6 +4,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -92,6 +93,13 @@ absl::Status Retryable(absl::StatusCode code, std::string_view reason,
 // ALREADY_EXISTS that names the holder of the name.
 absl::Status NameTaken(std::string_view name, std::string_view holder_pid);
 
+// ABORTED (CALLEE_ENDED): the process `callee_pid` has ended without a reply to
+// the call. `end`: the name of its end, such as "EXCEPTION"; "": not known.
+// `why`: the text of its failure, which is cut to kMaxCalleeTextBytes.
+inline constexpr size_t kMaxCalleeTextBytes = 512;
+absl::Status CalleeEnded(std::string_view callee_pid, std::string_view end,
+                         std::string_view why);
+
 // RESOURCE_EXHAUSTED (CLIENT_QUOTA), to be retried after `retry_delay`, that
 // names the quota ("requests_per_second") and its value.
 absl::Status QuotaExceeded(std::string_view message, std::string_view quota,
@@ -100,7 +108,11 @@ absl::Status QuotaExceeded(std::string_view message, std::string_view quota,
 // The data that `status` carries; empty or nullopt: it carries none.
 std::string ReasonOf(const absl::Status& status);
 std::string FieldOf(const absl::Status& status);
+// The PID of the holder of a name, or of a callee that has ended.
 std::string HolderOf(const absl::Status& status);
+// Of a callee that has ended.
+std::string CalleeEndOf(const absl::Status& status);
+std::string CalleeTextOf(const absl::Status& status);
 std::string QuotaOf(const absl::Status& status);
 std::string QuotaLimitOf(const absl::Status& status);
 std::optional<absl::Duration> RetryDelayOf(const absl::Status& status);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "runtime/process/owner.h"
@@ -22,6 +23,27 @@ enum class EndKind : uint8_t {
   kTerminated,   // a termination ended it
   kLimit,        // it reached max_steps or max_lifetime
 };
+
+// "DONE", "FAILED", "EXCEPTION" and so on: as FailureReason in outcome.proto.
+constexpr std::string_view NameOf(EndKind kind) {
+  switch (kind) {
+    case EndKind::kResult:
+      return "DONE";
+    case EndKind::kFailed:
+      return "FAILED";
+    case EndKind::kThrew:
+      return "EXCEPTION";
+    case EndKind::kInitRefused:
+      return "INIT_REFUSED";
+    case EndKind::kCancelled:
+      return "CANCELLED";
+    case EndKind::kTerminated:
+      return "TERMINATED";
+    case EndKind::kLimit:
+      return "LIMIT_REACHED";
+  }
+  return "UNKNOWN";
+}
 
 struct Outcome {
   EndKind kind = EndKind::kResult;

@@ -93,6 +93,15 @@
         "max_dead_letters_bytes", \
         "Maximum memory for dead letters, from 0 to 1024GiB; the oldest are " \
         "dropped first. 0 keeps none.") \
+  /* If one of these two is 0, no failure is kept. */ \
+  COUNT(failure_max_count, 1000, 0, 1'000'000, \
+        "failures.max_count", "failure-max-count", "max_failures", \
+        "Maximum number of kept failures of processes, from 0 to 1000000; the " \
+        "oldest are dropped first. 0 keeps none.") \
+  BYTES(failure_max_bytes, 2 << 20, 0, uint64_t{1} << 40, \
+        "failures.max_bytes", "failure-max-bytes", "max_failures_bytes", \
+        "Maximum memory for kept failures, from 0 to 1024GiB; the oldest are " \
+        "dropped first. 0 keeps none.") \
   /* Each watch holds, beside its connection, one response that its client */ \
   /* has not read, of about 256 KiB at most. */ \
   COUNT(max_watches, 1000, 1, 1'000'000, \

@@ -21,8 +21,9 @@ class Clock;
 
 enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 
-class StepSink;      // step_record.h
-class DurableStore;  // durable_store.h
+class StepSink;         // step_record.h
+class DurableStore;     // durable_store.h
+struct ProcessFailure;  // process_failure.h
 
 // Limits of durable processes.
 struct DurableLimits {
@@ -100,6 +101,9 @@ struct RuntimeOptions : Limits {
   // Receives the messages of the runtime and the handlers. Called on any
   // thread; must not block for long.
   std::function<void(LogLevel, std::string_view message)> log;
+  // Receives each failure of a process (failures.h), on the thread of the
+  // process; must not block for long. Null: nobody is told.
+  std::function<void(const ProcessFailure&)> failed;
 };
 
 // INVALID_ARGUMENT names the option that is out of its limits.

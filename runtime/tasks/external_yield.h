@@ -29,6 +29,7 @@ struct ExternalYield {
   uint64_t lease_unix_ns = 0;  // end of the lease; 0: no worker holds it
   std::string worker;          // name of the worker that holds it
   std::string last_error;      // error of the last attempt that failed
+  bool has_worker = false;     // a remote worker is subscribed to the command
 };
 
 struct YieldFilter {

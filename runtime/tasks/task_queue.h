@@ -89,6 +89,9 @@ class TaskQueue {
   // nullopt: the task is not known. The texts live until the next call.
   [[nodiscard]] std::optional<TaskState> StateOf(const YieldToken& token) const;
 
+  // Whether a worker is subscribed to the command of the task.
+  [[nodiscard]] bool HasWorker(const YieldToken& token) const;
+
   RemoteWorkerId Open(const std::vector<std::string>& patterns,
                       std::string name, Owner owner);
   // See RemoteTasks. A worker that is not known is ignored.
@@ -209,7 +212,7 @@ class TaskQueue {
   Command& CommandOf(std::string_view name);
   Pattern& PatternOf(const std::string& text);
   template <typename Function>
-  void ForEachPattern(const Command& command, Function function);
+  void ForEachPattern(const Command& command, Function function) const;
 
   void Queue(Task& task, End end, uint64_t now_ns);
   void Unqueue(Task& task);

@@ -15,7 +15,8 @@ TaskQueue::RemoteWorker* TaskQueue::FindWorker(RemoteWorkerId id) const {
 // ---- Patterns.
 
 template <typename Function>
-void TaskQueue::ForEachPattern(const Command& command, Function function) {
+void TaskQueue::ForEachPattern(const Command& command,
+                               Function function) const {
   const auto look = [&](const std::string& text) {
     const auto it = patterns_.find(text);
     if (it != patterns_.end()) function(*it->second);
@@ -27,6 +28,16 @@ void TaskQueue::ForEachPattern(const Command& command, Function function) {
     if (length > command.name.size()) break;
     look(command.name.substr(0, length) + '*');
   }
+}
+
+bool TaskQueue::HasWorker(const YieldToken& token) const {
+  const Task* const task = FindTask(token);
+  if (task == nullptr) return false;
+  bool has_worker = false;
+  // A pattern exists while a worker subscribes to it.
+  ForEachPattern(*task->command,
+                 [&has_worker](const Pattern&) { has_worker = true; });
+  return has_worker;
 }
 
 TaskQueue::Pattern& TaskQueue::PatternOf(const std::string& text) {

@@ -150,6 +150,7 @@ void TaskTable::DescribeTask(ExternalYield& yield) const {
   if (!state) return;
   yield.attempts = state->attempts;
   yield.last_error = std::string(state->last_error);
+  yield.has_worker = work_.HasWorker(yield.token);
   if (!state->leased) return;
   yield.worker = std::string(state->worker);
   const uint64_t now_ns = clock_.MonotonicNs();

@@ -53,16 +53,19 @@ void Ending::PublishKept(Process& process, const Pid& pid, Outcome outcome,
                          Lane& lane) {
   Seen seen{};
   std::unique_ptr<Outcome> told;
-  results_.Put(pid, std::move(outcome), /*keep=*/true,
-               [&](const Outcome& ended) {
-                 seen = MakeUnfindable(process, lifecycle_log_);
-                 if (seen.recorded) [[unlikely]] {
-                   lifecycle_log_.Ended(process, pid, ended);
-                 }
-                 if ((seen.wanted & Observers::kNeedOutcome) != 0) {
-                   told = std::make_unique<Outcome>(ended);
-                 }
-               });
+  results_.Put(
+      pid, std::move(outcome), /*keep=*/true, [&](const Outcome& ended) {
+        seen = MakeUnfindable(process, lifecycle_log_);
+        if (seen.recorded) [[unlikely]] {
+          lifecycle_log_.Ended(process, pid, ended);
+        }
+        if (seen.wanted == 0) [[likely]] {
+          return;
+        }
+        if ((seen.wanted & Observers::NeedOutcomeOf(ended.kind)) != 0) {
+          told = std::make_unique<Outcome>(ended);
+        }
+      });
   if (seen.wanted != 0) [[unlikely]] {
     observers_.Tell({process, pid, told.get()}, seen.wanted, lane);
   }

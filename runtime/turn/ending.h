@@ -4,7 +4,9 @@
 //
 //   1. The turn closes the process's state and its yields, and drops the
 //      remains of an upgrade (Teardown::End).
-//   2. The end is counted, and another process of the type may begin.
+//   2. The end is counted, and another process of the type may begin. A failure
+//      is kept (failures.h), before anybody can find that the process has
+//      ended.
 //
 //   In one critical section of the results, if the result is kept:
 //   3. The generation becomes even: the process cannot be found any more.

@@ -40,7 +40,7 @@ void Teardown::End(Process& process, Turn& turn, EndCause&& cause) {
   const bool forcing = orders_.terminate.load(std::memory_order_relaxed);
   const bool shutdown =
       forcing || orders_.cancel.load(std::memory_order_relaxed);
-  CountEnd(cause, forcing);
+  CountEnd(process, turn, cause, forcing);
   processes_.LeaveLimits(process);
   process.init_due = false;
   if (process.input != nullptr) {
@@ -53,14 +53,34 @@ void Teardown::End(Process& process, Turn& turn, EndCause&& cause) {
   if (shutdown) orders_.on_end();
 }
 
-void Teardown::CountEnd(const EndCause& cause, bool forcing) {
+void Teardown::CountEnd(Process& process, const Turn& turn,
+                        const EndCause& cause, bool forcing) {
   // The end is counted last: a reader that sees it counted sees its kind
   // counted.
   if (forcing && cause.kind == EndKind::kTerminated) {
     lane_.Count(&Counters::processes_forced);
   }
-  if (cause.kind != EndKind::kResult) lane_.Count(&Counters::processes_failed);
+  // (A call at the end, so that an end by Done needs no stack here.)
+  if (cause.kind != EndKind::kResult) [[unlikely]] {
+    return CountFailure(process, turn, cause);
+  }
   lane_.Count(&Counters::processes_ended);
+}
+
+void Teardown::CountFailure(Process& process, const Turn& turn,
+                            const EndCause& cause) {
+  NoteFailure(process, turn, cause);
+  lane_.Count(&Counters::processes_failed);
+  lane_.Count(&Counters::processes_ended);
+}
+
+void Teardown::NoteFailure(Process& process, const Turn& turn,
+                           const EndCause& cause) {
+  if (!IsFailure(cause.kind)) return;
+  const bool is_submission =
+      process.admitted != nullptr || process.parent.Load().empty();
+  if (cause.kind == EndKind::kInitRefused && is_submission) return;
+  failures_.Add(process, processes_.PidOf(process, turn.generation), cause);
 }
 
 void Teardown::Publish(Process& process, const Pid& pid, EndCause&& cause) {

@@ -8,6 +8,7 @@
 
 #include <string_view>
 
+#include "runtime/actors/failures.h"
 #include "runtime/process/outcome.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/shutdown_orders.h"
@@ -23,12 +24,13 @@ namespace actord::runtime {
 class Teardown {
  public:
   Teardown(Inbox& inbox, StepCaller& caller, YieldBroker& broker,
-           ProcessTable& processes, Ending& ending,
+           ProcessTable& processes, Failures& failures, Ending& ending,
            const ShutdownOrders& orders, Lane& lane)
       : inbox_(inbox),
         caller_(caller),
         broker_(broker),
         processes_(processes),
+        failures_(failures),
         ending_(ending),
         orders_(orders),
         lane_(lane) {}
@@ -50,7 +52,12 @@ class Teardown {
   }
 
  private:
-  void CountEnd(const EndCause& cause, bool forcing);
+  void CountEnd(Process& process, const Turn& turn, const EndCause& cause,
+                bool forcing);
+  [[gnu::noinline]] void CountFailure(Process& process, const Turn& turn,
+                                      const EndCause& cause);
+  // Keeps the failure, unless nobody misses it (failures.h).
+  void NoteFailure(Process& process, const Turn& turn, const EndCause& cause);
   // Makes the end known, and tells a submitter that waits for Init.
   void Publish(Process& process, const Pid& pid, EndCause&& cause);
   void GiveBack(Process& process, const Turn& turn);
@@ -59,6 +66,7 @@ class Teardown {
   StepCaller& caller_;
   YieldBroker& broker_;
   ProcessTable& processes_;
+  Failures& failures_;
   Ending& ending_;
   const ShutdownOrders& orders_;
   Lane& lane_;

@@ -21,6 +21,24 @@ TEST(LineSpacing, AdmitsOneLineOfEachKindInItsSpaceAndCountsTheOthers) {
   EXPECT_EQ(spacing.Admit("a", next + LineSpacing::kSpaceNs), 0u);
 }
 
+TEST(LineSpacing, AdmitsABurstAndThenOneLineInEachSpace) {
+  constexpr uint64_t kSpaceNs = 1'000'000'000;
+  LineSpacing spacing(kSpaceNs, 3);
+  EXPECT_EQ(spacing.Admit("a", kStart), 0u);
+  EXPECT_EQ(spacing.Admit("a", kStart), 0u);
+  EXPECT_EQ(spacing.Admit("a", kStart), 0u);
+  EXPECT_EQ(spacing.Admit("a", kStart), std::nullopt);
+  EXPECT_EQ(spacing.Admit("b", kStart), 0u);
+  EXPECT_EQ(spacing.Admit("a", kStart + kSpaceNs - 1), std::nullopt);
+  EXPECT_EQ(spacing.Admit("a", kStart + kSpaceNs), 2u);
+  EXPECT_EQ(spacing.Admit("a", kStart + kSpaceNs), std::nullopt);
+  // The bucket is full again.
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(spacing.Admit("a", kStart + 10 * kSpaceNs).has_value()) << i;
+  }
+  EXPECT_EQ(spacing.Admit("a", kStart + 10 * kSpaceNs), std::nullopt);
+}
+
 TEST(LineSpacing, ShareOneSpaceBeyondTheMaximumOfKinds) {
   LineSpacing spacing;
   for (size_t i = 0; i < LineSpacing::kMaxKinds; ++i) {

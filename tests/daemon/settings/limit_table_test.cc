@@ -114,6 +114,8 @@ TEST(LimitTable, TheStatusHasTheValueOfEachLimit) {
   EXPECT_EQ(proto.max_results_bytes(), limits.result_max_bytes);
   EXPECT_EQ(proto.max_dead_letters(), limits.dead_letter_max_count);
   EXPECT_EQ(proto.max_dead_letters_bytes(), limits.dead_letter_max_bytes);
+  EXPECT_EQ(proto.max_failures(), limits.failure_max_count);
+  EXPECT_EQ(proto.max_failures_bytes(), limits.failure_max_bytes);
   EXPECT_EQ(proto.max_watches(), limits.max_watches);
   EXPECT_EQ(proto.max_watch_events(), limits.watch_max_events);
   EXPECT_EQ(proto.max_watch_bytes(), limits.watch_max_bytes);

@@ -69,6 +69,9 @@ class Tenants(TokenCase):
                      if len(one) == count], "the dead letters")[0]
         yields = eventually(lambda: [one for one in [actor.yields()]
                                      if len(one) == count], "the yields")[0]
+        for _ in range(count):
+            actor.submit("probe", b"no", "fail")
+        eventually(lambda: len(actor.failures().failures) == count, "the failures")
         actor.status()
         pages = {
             "ListClients": self.bob_ops.stub.ListClients(
@@ -78,7 +81,8 @@ class Tenants(TokenCase):
             "ListNames": actor.names(page_size=1),
             "ListYields": actor.stub.ListYields(
                 yield_pb2.ListYieldsRequest(page_size=1)),
-            "ListDeadLetters": actor.dead_letters(page_size=1)}
+            "ListDeadLetters": actor.dead_letters(page_size=1),
+            "ListFailures": actor.failures(page_size=1)}
         watch = actor.stub.WatchProcesses(watch_pb2.WatchProcessesRequest())
         resume = next(watch).resume_token
         watch.cancel()
@@ -98,7 +102,7 @@ class Tenants(TokenCase):
                        for p in actor.stub.ListProcesses(
                            process_pb2.ListProcessesRequest()).processes),
                 actor.names().names, actor.yields(),
-                actor.dead_letters().dead_letters)
+                actor.dead_letters().dead_letters, actor.failures().failures)
 
 
 class EveryMethod(Tenants):
@@ -133,7 +137,7 @@ class EveryMethod(Tenants):
         asks = Asks(self.bob.stub, thing.pid)
         for method in ("Send", "GetProcess", "ListProcesses", "ListNames",
                        "ListYields", "ListDeadLetters", "GetDeadLetter",
-                       "WatchProcesses"):
+                       "ListFailures", "WatchProcesses"):
             with self.subTest(method=method):
                 for answer in getattr(asks, method)(thing):
                     self.assertEqual(answer[0], "OK", answer)

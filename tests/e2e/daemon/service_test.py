@@ -91,7 +91,7 @@ class Reflection(DaemonCase):
              "ResendDeadLetter", "DropDeadLetters", "WatchProcesses",
              "ListClients", "CutClient", "LoadPlugin", "ListPlugins",
              "GetStatus", "Backup", "ReadHistory", "ListQuarantine",
-             "RetryQuarantine"})
+             "RetryQuarantine", "ListFailures"})
 
 
 class Strangers(DaemonCase):

@@ -3,9 +3,9 @@
 import dataclasses
 
 import grpc
-from actord.v1 import (client_pb2, dead_letter_pb2, history_pb2, name_pb2, outcome_pb2,
-                       payload_pb2, process_pb2, quarantine_pb2, watch_pb2, work_pb2,
-                       yield_pb2)
+from actord.v1 import (client_pb2, dead_letter_pb2, failure_pb2, history_pb2, name_pb2,
+                       outcome_pb2, payload_pb2, process_pb2, quarantine_pb2, watch_pb2,
+                       work_pb2, yield_pb2)
 from harness.bulk import SendStream, SubmitStream, send_item, submit_item
 from harness.connection import CALL_SECONDS, refusal_of
 from harness.waiting import eventually
@@ -180,6 +180,13 @@ class Asks:
             dead_letter_pb2.ListDeadLettersRequest(to_pid=thing.pid),
             dead_letter_pb2.ListDeadLettersRequest(
                 page_token=thing.pages["ListDeadLetters"]))
+
+    def ListFailures(self, thing):
+        return self._unary(
+            "ListFailures", failure_pb2.ListFailuresRequest(),
+            failure_pb2.ListFailuresRequest(pid=thing.pid),
+            failure_pb2.ListFailuresRequest(
+                page_token=thing.pages["ListFailures"]))
 
     def GetDeadLetter(self, thing):
         return self._unary("GetDeadLetter",

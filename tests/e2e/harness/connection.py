@@ -3,8 +3,9 @@
 import dataclasses
 
 import grpc
-from actord.v1 import (actor_service_pb2_grpc, dead_letter_pb2, name_pb2, outcome_pb2,
-                       payload_pb2, plugin_pb2, process_pb2, status_pb2, yield_pb2)
+from actord.v1 import (actor_service_pb2_grpc, dead_letter_pb2, failure_pb2, name_pb2,
+                       outcome_pb2, payload_pb2, plugin_pb2, process_pb2, status_pb2,
+                       yield_pb2)
 from harness.waiting import WAIT_SECONDS
 from rpc import error_details_pb2, status_pb2 as rpc_status_pb2
 
@@ -136,6 +137,10 @@ class Connection:
         response = self.stub.CompleteYield(request, timeout=CALL_SECONDS)
         name = yield_pb2.CompleteYieldResponse.Answer.Name(response.answer)
         return name.removeprefix("ANSWER_")
+
+    def failures(self, **fields):
+        request = failure_pb2.ListFailuresRequest(**fields)
+        return self.stub.ListFailures(request, timeout=CALL_SECONDS)
 
     def dead_letters(self, **fields):
         request = dead_letter_pb2.ListDeadLettersRequest(**fields)

@@ -27,6 +27,8 @@ TEST(LiveLimits, GiveBackWhatTheyWereGiven) {
                .result_max_bytes = 10,
                .dead_letter_max_count = 12,
                .dead_letter_max_bytes = 13,
+               .failure_max_count = 20,
+               .failure_max_bytes = 21,
                .max_watches = 19,
                .watch_max_events = 16,
                .watch_max_bytes = 17,
@@ -49,6 +51,8 @@ TEST(LiveLimits, GiveBackWhatTheyWereGiven) {
     EXPECT_EQ(got.result_max_bytes, given.result_max_bytes);
     EXPECT_EQ(got.dead_letter_max_count, given.dead_letter_max_count);
     EXPECT_EQ(got.dead_letter_max_bytes, given.dead_letter_max_bytes);
+    EXPECT_EQ(got.failure_max_count, given.failure_max_count);
+    EXPECT_EQ(got.failure_max_bytes, given.failure_max_bytes);
     EXPECT_EQ(got.max_watches, given.max_watches);
     EXPECT_EQ(got.watch_max_events, given.watch_max_events);
     EXPECT_EQ(got.watch_max_bytes, given.watch_max_bytes);

@@ -290,5 +290,20 @@ TEST_F(ExternalTasks, OnlyWhatMayBeExternalCanBeSubscribedTo) {
   EXPECT_FALSE(yields_.MayBeExternal("pya.*"));
 }
 
+TEST_F(ExternalTasks, ListsSayWhetherAWorkerIsSubscribed) {
+  Add(1);
+  const auto has_worker = [this] {
+    return yields_.List({}, 0, 10, SIZE_MAX).yields.at(0).has_worker;
+  };
+  EXPECT_FALSE(has_worker());
+  const RemoteWorkerId worker = Open(/*credits=*/0);
+  EXPECT_TRUE(has_worker());
+  const RemoteWorkerId other =
+      yields_.Open({"pay.refund"}, "till 2", Owner::kNobody, listener_);
+  yields_.Close(worker);
+  EXPECT_FALSE(has_worker()) << "the other one is for another command";
+  yields_.Close(other);
+}
+
 }  // namespace
 }  // namespace actord::runtime

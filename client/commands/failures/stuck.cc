@@ -1,0 +1,346 @@
+// actorctl stuck
+
+#include <poll.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/calls/error.h"
+#include "client/cli/paging.h"
+#include "client/commands/commands.h"
+#include "client/output/message_json.h"
+#include "client/output/text.h"
+#include "nlohmann/json.hpp"
+
+namespace actord::client {
+namespace {
+
+struct StuckOptions {
+  std::string older_than = "1m";
+  std::string type;
+};
+
+// Between the two looks at a process whose waiting time the daemon does not
+// know.
+constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
+// Maximum number of processes that are looked at twice.
+constexpr size_t kMaxSuspects = 1000;
+// Unit: characters of a text that a program has written.
+constexpr size_t kForeignWidth = 100;
+
+// A process that waits, and why.
+struct StuckProcess {
+  std::string pid;
+  std::string process_type;
+  // "YIELD", "QUARANTINE", "MAILBOX", "STEP" or "READY".
+  std::string what;
+  // When the waiting began. Infinite past: at least kBetweenLooks ago.
+  absl::Time since = absl::InfinitePast();
+  std::string why;  // a sentence
+};
+
+std::string WaitedFor(const StuckProcess& stuck) {
+  return stuck.since == absl::InfinitePast()
+             ? ">" + ShortDuration(kBetweenLooks)
+             : ShortDuration(absl::Now() - stuck.since);
+}
+
+Item StuckItem(const StuckProcess& stuck) {
+  return {.json =
+              [&stuck] {
+                Json json{{"pid", stuck.pid},
+                          {"process_type", stuck.process_type},
+                          {"what", stuck.what},
+                          {"why", stuck.why}};
+                if (stuck.since != absl::InfinitePast()) {
+                  json["since"] = Rfc3339(stuck.since);
+                }
+                return json;
+              },
+          .name = [&stuck] { return stuck.pid; },
+          .cells =
+              [&stuck] {
+                return std::vector<std::string>{stuck.pid, stuck.process_type,
+                                                WaitedFor(stuck),
+                                                OneLine(stuck.why)};
+              }};
+}
+
+std::string CountedNoun(uint64_t count, const std::string& noun) {
+  return WithThousands(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string WhyYieldWaits(const v1::Yield& yield, absl::Time now) {
+  std::string why =
+      absl::StrCat("waits ", ShortDuration(now - ToTime(yield.create_time())),
+                   " for ", yield.command(), "; ");
+  const bool is_held = yield.has_lease_deadline();
+  if (is_held) {
+    absl::StrAppend(&why, "worker ",
+                    yield.worker().empty() ? "without a name" : yield.worker(),
+                    " holds attempt ", yield.attempts(),
+                    ", and its lease ends "
+                    "in ",
+                    ShortDuration(ToTime(yield.lease_deadline()) - now));
+  } else if (!yield.has_worker()) {
+    absl::StrAppend(&why, "no worker subscribes to it");
+  } else {
+    absl::StrAppend(&why, "workers subscribe to it, and none has taken it");
+  }
+  if (!yield.last_error().empty()) {
+    absl::StrAppend(&why, "; the last error was: ",
+                    OneLine(yield.last_error(), kForeignWidth));
+  }
+  if (yield.has_deadline()) {
+    absl::StrAppend(&why, "; it times out in ",
+                    ShortDuration(ToTime(yield.deadline()) - now));
+  }
+  return why;
+}
+
+// Finds the processes that wait, kind by kind. Each Add function returns the
+// error of a call.
+class StuckSearch {
+ public:
+  StuckSearch(Invocation& invocation, const StuckOptions& options,
+              absl::Duration older_than)
+      : invocation_(invocation),
+        options_(options),
+        now_(absl::Now()),
+        latest_(now_ - older_than),
+        writer_(invocation.out(), invocation.style(),
+                {{.heading = "PID"},
+                 {.heading = "TYPE"},
+                 {.heading = "WAITS", .number = true},
+                 {.heading = "WHY"}}) {}
+
+  absl::Status Run() {
+    absl::Status status = AddYields();
+    if (status.ok()) status = AddQuarantined();
+    for (const v1::ProcessState state :
+         {v1::PROCESS_STATE_BLOCKED, v1::PROCESS_STATE_RUNNING,
+          v1::PROCESS_STATE_READY}) {
+      if (status.ok()) status = Suspect(state);
+    }
+    if (status.ok()) status = AddSuspects();
+    if (status.ok()) writer_.Finish();
+    return status;
+  }
+
+ private:
+  [[nodiscard]] bool IsOfType(const std::string& type) const {
+    return options_.type.empty() || options_.type == type;
+  }
+
+  // A list of yields is sorted, so the first that is too young ends it.
+  absl::Status AddYields() {
+    v1::ListYieldsRequest request;
+    request.set_page_size(kMaxPageSize);
+    do {
+      const auto response =
+          invocation_.client().ListYields(request, invocation_.Quick());
+      if (!response.ok()) return response.status();
+      for (const v1::Yield& yield : response->yields()) {
+        const absl::Time since = ToTime(yield.create_time());
+        if (since > latest_) {
+          writer_.EndPage();
+          return absl::OkStatus();
+        }
+        if (!IsOfType(yield.process_type())) continue;
+        waits_for_yield_.insert(yield.pid());
+        Write({.pid = yield.pid(),
+               .process_type = yield.process_type(),
+               .what = "YIELD",
+               .since = since,
+               .why = WhyYieldWaits(yield, now_)});
+      }
+      writer_.EndPage();
+      request.set_page_token(response->next_page_token());
+    } while (!request.page_token().empty());
+    return absl::OkStatus();
+  }
+
+  absl::Status AddQuarantined() {
+    v1::ListQuarantineRequest request;
+    request.set_process_type(options_.type);
+    return ForEachElement(
+        request, 0,
+        [&](const v1::ListQuarantineRequest& page) {
+          return invocation_.client().ListQuarantine(page, invocation_.Quick());
+        },
+        [](const v1::ListQuarantineResponse& response) -> const auto& {
+          return response.processes();
+        },
+        [&](const v1::QuarantinedProcess& process) {
+          const absl::Time since = ToTime(process.since());
+          if (since > latest_) return;
+          Write({.pid = process.pid(),
+                 .process_type = process.process_type(),
+                 .what = "QUARANTINE",
+                 .since = since,
+                 .why = absl::StrCat(
+                     "is in quarantine, and ",
+                     CountedNoun(process.mailbox_messages(), "message"),
+                     process.mailbox_messages() == 1 ? " waits: " : " wait: ",
+                     OneLine(process.reason(), kForeignWidth))});
+        },
+        [&] { writer_.EndPage(); });
+  }
+
+  // Remembers the processes in this state that may wait.
+  absl::Status Suspect(v1::ProcessState state) {
+    v1::ListProcessesRequest request;
+    request.set_process_type(options_.type);
+    request.set_state(state);
+    return ForEachElement(
+        request, 0,
+        [&](const v1::ListProcessesRequest& page) {
+          return invocation_.client().ListProcesses(page, invocation_.Quick());
+        },
+        [](const v1::ListProcessesResponse& response) -> const auto& {
+          return response.processes();
+        },
+        [&](const v1::Process& process) {
+          // A blocked process without messages keeps nobody waiting.
+          const bool waits = state != v1::PROCESS_STATE_BLOCKED ||
+                             process.mailbox_messages() > 0;
+          if (!waits || ToTime(process.create_time()) > latest_ ||
+              waits_for_yield_.contains(process.pid())) {
+            return;
+          }
+          if (suspects_.size() < kMaxSuspects) {
+            suspects_.push_back(process);
+          } else {
+            ++unseen_;
+          }
+        },
+        [] {});
+  }
+
+  // Looks at the suspects again. The ones that have taken no step meanwhile are
+  // stuck.
+  absl::Status AddSuspects() {
+    if (suspects_.empty()) return absl::OkStatus();
+    pollfd interrupt{.fd = invocation_.environment().cancellation.fd(),
+                     .events = POLLIN,
+                     .revents = 0};
+    poll(&interrupt, 1,
+         static_cast<int>(absl::ToInt64Milliseconds(kBetweenLooks)));
+    for (const v1::Process& before : suspects_) {
+      v1::GetProcessRequest request;
+      request.set_pid(before.pid());
+      const auto response =
+          invocation_.client().GetProcess(request, invocation_.Quick());
+      if (!response.ok()) {
+        if (DetailsOf(response.status()).reason == "PROCESS_ENDED") continue;
+        return response.status();
+      }
+      const v1::Process& process = response->process();
+      if (process.steps() == before.steps() &&
+          process.state() == before.state()) {
+        Write(Describe(process));
+      }
+    }
+    writer_.EndPage();
+    if (unseen_ > 0) {
+      invocation_.Complain(absl::StrCat("only the first ", kMaxSuspects,
+                                        " suspects were looked at again, and ",
+                                        unseen_,
+                                        " were not; --type looks at fewer"));
+    }
+    return absl::OkStatus();
+  }
+
+  static StuckProcess Describe(const v1::Process& process) {
+    const std::string messages =
+        process.mailbox_messages() == 0
+            ? ""
+            : "; " + CountedNoun(process.mailbox_messages(), "message") +
+                  (process.mailbox_messages() == 1 ? " waits" : " wait");
+    StuckProcess stuck{.pid = process.pid(),
+                       .process_type = process.process_type(),
+                       .what = {},
+                       .since = absl::InfinitePast(),
+                       .why = {}};
+    switch (process.state()) {
+      case v1::PROCESS_STATE_RUNNING:
+        stuck.what = "STEP";
+        stuck.why = "has run the same step since the first look" + messages;
+        break;
+      case v1::PROCESS_STATE_READY:
+        stuck.what = "READY";
+        stuck.why = "is ready, and no worker has run it" + messages;
+        break;
+      default:
+        stuck.what = "MAILBOX";
+        stuck.why = "is blocked on " +
+                    CountedNoun(process.yields_outstanding(), "yield") +
+                    ", and reads no messages" + messages;
+        break;
+    }
+    return stuck;
+  }
+
+  void Write(const StuckProcess& stuck) { writer_.Add(StuckItem(stuck)); }
+
+  Invocation& invocation_;
+  const StuckOptions& options_;
+  const absl::Time now_;
+  const absl::Time latest_;  // a younger wait is not stuck
+  ListWriter writer_;
+  absl::flat_hash_set<std::string> waits_for_yield_;
+  std::vector<v1::Process> suspects_;
+  uint64_t unseen_ = 0;
+};
+
+ExitStatus RunStuck(Invocation& invocation, const StuckOptions& options) {
+  const auto older_than = ParseDuration(options.older_than);
+  if (!older_than.ok()) {
+    return invocation.Fail(UsageError(absl::StrCat(
+        "--older-than: ", std::string(older_than.status().message()))));
+  }
+  const absl::Status status =
+      StuckSearch(invocation, options, *older_than).Run();
+  return status.ok() ? ExitStatus::kDone : invocation.Fail(status);
+}
+
+constexpr char kStuckFooter[] = R"(
+Lists external commands that are older than --older-than, with what they wait for; processes
+that have been in quarantine for so long; and processes of that age that are blocked with
+messages in the mailbox, run one step, or are ready and do not run. The daemon does not know
+since when the last three wait, so they are looked at twice, one second apart; ">1s" is all
+that is known then. The command asks for all blocked, running and ready processes.
+
+Examples:
+  actorctl stuck
+  actorctl stuck --type order --older-than 10m
+  actorctl stuck -o jsonl | jq -r 'select(.what == "YIELD") | .pid'
+)";
+
+}  // namespace
+
+void AddStuck(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<StuckOptions>();
+  CLI::App* command = app.add_subcommand(
+      "stuck", "List what has waited too long, and for what");
+  command->footer(kStuckFooter);
+  command
+      ->add_option("--older-than", options->older_than,
+                   "Only what has waited for longer")
+      ->type_name("DURATION")
+      ->capture_default_str();
+  command->add_option("--type", options->type, "Only processes of this type")
+      ->type_name("NAME");
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return RunStuck(invocation, *options);
+    };
+  });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,36 @@
+#include "daemon/operations/failure_lines.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/process/outcome.h"
+#include "runtime/process/pid.h"
+
+namespace actord::daemon {
+
+std::string FailureText(const runtime::ProcessFailure& failure) {
+  std::string who = failure.process_type.empty() ? "of an unknown type"
+                                                 : failure.process_type;
+  if (!failure.name.empty()) absl::StrAppend(&who, " @", failure.name);
+  if (!failure.parent.empty()) {
+    absl::StrAppend(&who, ", parent ", runtime::FormatPid(failure.parent));
+  }
+  return absl::StrCat("process ", runtime::FormatPid(failure.pid), " (", who,
+                      ") failed: ", std::string(runtime::NameOf(failure.kind)),
+                      ", ", absl::StatusCodeToString(failure.code), ": ",
+                      failure.message);
+}
+
+void FailureLines::Add(const runtime::ProcessFailure& failure) {
+  const auto left_out =
+      spacing_.Admit(failure.process_type, clock_.MonotonicNs());
+  if (!left_out.has_value()) return;
+  std::string text = FailureText(failure);
+  if (*left_out > 0) {
+    absl::StrAppend(&text, " (and ", *left_out, " more failures of ",
+                    failure.process_type,
+                    " since the last such line; see "
+                    "actorctl failures)");
+  }
+  logger_.Warning(text);
+}
+
+}  // namespace actord::daemon

@@ -1,0 +1,128 @@
+// Keeps the newest failures of processes, within limits of their number and of
+// their memory. The oldest are dropped first. Failures can be listed, and found
+// by the PID.
+//
+// A process has failed if it ended without a result and nobody had asked for
+// the end (IsFailure). A submission whose Init refuses is not kept, because its
+// submitter gets the error.
+//
+// The end of a process adds its failure before others can notice the end. So
+// whoever finds that the process has ended finds the failure, while it is kept.
+//
+// A process that ends by Done, a cancel or a termination never touches this
+// class. A flood of failures from all workers shares one lock, so a failure is
+// made before the lock is taken, and dropped after it is released.
+//
+// Thread-safety: any thread. Ownership: borrows its parts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "runtime/actors/names.h"
+#include "runtime/actors/process_failure.h"
+#include "runtime/actors/ties.h"
+#include "runtime/process/outcome.h"
+#include "runtime/process/owner.h"
+#include "runtime/process/pid.h"
+#include "runtime/process/process.h"
+#include "runtime/settings/limits.h"
+#include "runtime/system/clock.h"
+#include "runtime/system/mutex.h"
+
+namespace actord::runtime {
+
+struct FailureQuery {
+  std::string process_type = {};  // "": any
+  Pid pid = {};                   // empty: any
+  uint64_t since_unix_ns = 0;     // of the end; 0: any
+  uint64_t after = 0;             // only failures with a greater id
+  bool newest_first = false;
+  // Where the page begins: `next` of the previous page; 0: at the beginning.
+  uint64_t first = 0;
+  size_t page_size = 0;
+  Owner by = Owner::kAny;  // only the failures that `by` sees
+};
+
+struct FailurePage {
+  std::vector<std::shared_ptr<const ProcessFailure>> failures;
+  uint64_t next = 0;  // where the next page begins; 0: this was the last page
+};
+
+class Failures {
+ public:
+  // A longer text of a failure is cut.
+  static constexpr size_t kMaxMessageBytes = 1024;
+
+  // `told` is called with each failure, on the thread of the process, and must
+  // not block; null: nobody is told.
+  using Told = std::function<void(const ProcessFailure&)>;
+
+  Failures(const LiveLimits& limits, const Clock& clock, const Names& names,
+           const Ties& ties, Told told)
+      : limits_(limits),
+        clock_(clock),
+        names_(names),
+        ties_(ties),
+        told_(std::move(told)) {}
+  Failures(const Failures&) = delete;
+  Failures& operator=(const Failures&) = delete;
+
+  // Called in the turn that ends the process, while the process still has its
+  // names and ties. Precondition: IsFailure(cause.kind).
+  void Add(const Process& process, const Pid& pid, const EndCause& cause);
+
+  // The failure of the process. Null: it is not kept, or `by` does not see it.
+  [[nodiscard]] std::shared_ptr<const ProcessFailure> Find(
+      const Pid& pid, Owner by = Owner::kAny) const;
+  // A failure that is kept during the whole walk over all pages is listed
+  // exactly once. One call examines at most kMaxLookedAt failures, so a page
+  // before the last may be short or empty.
+  [[nodiscard]] FailurePage List(const FailureQuery& query) const;
+
+  // Drops the failures above the limits. Called when the limits have changed.
+  void Trim();
+
+ private:
+  using Kept = std::shared_ptr<const ProcessFailure>;
+
+  // Limits of one critical section.
+  static constexpr size_t kLookedAtOnce = 256;
+
+  static size_t ChargeOf(const ProcessFailure& failure);
+  static bool Matches(const FailureQuery& query, const ProcessFailure& failure);
+
+  // The id that the next failure will get.
+  [[nodiscard]] uint64_t End() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return first_ + kept_.size();
+  }
+  // Examines the next failures from `at` on and moves `at`. False: the page is
+  // complete.
+  bool ListSome(const FailureQuery& query, uint64_t& at,
+                FailurePage& page) const;
+  // Moves the oldest failures to `dropped` until at most `max_count` failures
+  // and `max_bytes` bytes are left.
+  void Forget(size_t max_count, size_t max_bytes, std::vector<Kept>& dropped)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const LiveLimits& limits_;
+  const Clock& clock_;
+  const Names& names_;
+  const Ties& ties_;
+  const Told told_;
+
+  mutable Mutex mutex_;
+  uint64_t first_ ABSL_GUARDED_BY(mutex_) = 1;  // id of kept_.front()
+  std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<Pid, uint64_t> ids_ ABSL_GUARDED_BY(mutex_);
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace actord::runtime

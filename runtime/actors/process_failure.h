@@ -1,0 +1,65 @@
+// How a process failed: its end, and all that a person needs to find the cause.
+//
+// Thread-safety: a plain value. Ownership: it owns its contents.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "runtime/process/outcome.h"
+#include "runtime/process/owner.h"
+#include "runtime/process/pid.h"
+
+namespace actord::runtime {
+
+struct ProcessFailure {
+  uint64_t id = 0;  // from 1 on, in the order in which processes failed
+  Pid pid;
+  Pid parent;  // empty: a client submitted the process
+  Owner owner = Owner::kNobody;
+  std::string process_type;  // "": the process was spawned with an unknown type
+  std::string name;          // the name that it held longest; "": none
+  EndKind kind = EndKind::kFailed;
+  absl::StatusCode code = absl::StatusCode::kUnknown;
+  std::string message;  // cut to Failures::kMaxMessageBytes
+  uint64_t steps = 0;
+  uint64_t started_unix_ns = 0;
+  uint64_t ended_unix_ns = 0;
+  // A link to this process has ended the process. Empty: no link has.
+  Pid linked;
+  // The process that failed first, from which the failure came over one link or
+  // several. Empty if `linked` is.
+  Pid first_cause;
+};
+
+// Whether nobody asked for such an end. Cancels and terminations are orders,
+// and Done is success.
+constexpr bool IsFailure(EndKind kind) {
+  switch (kind) {
+    case EndKind::kFailed:
+    case EndKind::kThrew:
+    case EndKind::kInitRefused:
+    case EndKind::kLimit:
+      return true;
+    case EndKind::kResult:
+    case EndKind::kCancelled:
+    case EndKind::kTerminated:
+      return false;
+  }
+  return false;
+}
+
+// The outcome of a process that failed so.
+inline Outcome OutcomeOf(const ProcessFailure& failure) {
+  return {.kind = failure.kind,
+          .result = {},
+          .code = failure.code,
+          .message = failure.message,
+          .steps = failure.steps,
+          .started_unix_ns = failure.started_unix_ns,
+          .ended_unix_ns = failure.ended_unix_ns,
+          .owner = failure.owner};
+}
+
+}  // namespace actord::runtime

@@ -1,0 +1,148 @@
+"""Processes that fail, and processes that wait: what the daemon keeps and logs of
+them, and what actorctl shows."""
+
+import json
+import signal
+import subprocess
+import unittest
+
+import grpc
+from harness import places
+from harness.cli import FAILED, INTERRUPTED, CliCase
+from harness.waiting import eventually
+
+# A process that takes no messages for a minute.
+DEAF = json.dumps({"order": "17", "amount_cents": 1, "hold_ms": 60_000}).encode()
+
+
+class FailureCase(CliCase):
+
+    def failures(self, *words):
+        return self.json("failures", *words)
+
+    def failed(self, method, text=b"", **fields):
+        """A process of the probe that fails; its PID."""
+        before = len(self.failures())
+        pid = self.actor.submit("probe", text, method, **fields)
+        eventually(lambda: len(self.failures()) > before, "the failure")
+        return pid
+
+
+class Failures(FailureCase):
+
+    def test_throw_is_kept_logged_and_described(self):
+        pid = self.failed("throw", b"split tank", name="tanks/1")
+        [failure] = self.failures()
+        self.assertEqual(
+            {key: failure[key] for key in ("pid", "process_type", "name",
+                                           "parent_pid", "linked_pid", "steps")},
+            {"pid": pid, "process_type": "probe", "name": "tanks/1",
+             "parent_pid": "", "linked_pid": "", "steps": 1})
+        self.assertEqual(failure["failure"]["reason"], "EXCEPTION")
+        self.assertIn("split tank", failure["failure"]["message"])
+        self.assertRegex(self.output("failures"),
+                         rf"{pid} +tanks/1 +probe +EXCEPTION +.*split tank")
+        self.assertEqual(self.output("failures", "-o", "name"), pid + "\n")
+        line = rf"process {pid} \(probe @tanks/1\) failed: EXCEPTION, INTERNAL: "
+        eventually(lambda: "failed: EXCEPTION" in self.daemon.log(), "the line")
+        self.assertRegex(self.daemon.log(), line + ".*split tank")
+        described = self.output("describe", pid)
+        self.assertRegex(described, r"State: +FAILED")
+        self.assertRegex(described, r"Text: +.*split tank")
+
+    def test_lists_are_filtered(self):
+        self.failed("throw", b"first")
+        self.failed("fail", b"second")
+        self.assertEqual([one["failure"]["message"] for one in
+                          self.failures("--newest", "--limit", "1")], ["second"])
+        self.assertEqual(self.failures("--type", "order"), [])
+        self.assertEqual(len(self.failures("--type", "probe", "--since", "1h")), 2)
+        [first, second] = self.failures()
+        response = self.actor.failures(after_id=first["id"])
+        self.assertEqual([one.id for one in response.failures], [second["id"]])
+        for wrong in ("1", "x.1", first["id"] + "0x"):
+            self.assert_refused(
+                lambda wrong=wrong: self.actor.failures(after_id=wrong),
+                code=grpc.StatusCode.INVALID_ARGUMENT, reason="INVALID_FIELD",
+                message="is not the id of a failure", field="after_id")
+
+    def test_refusal_of_a_child_can_be_awaited(self):
+        parent = self.failed("spawn_step", b"refuse")
+        [failure] = self.failures()
+        self.assertEqual(failure["parent_pid"], parent)
+        self.assertEqual(failure["failure"]["reason"], "INIT_REFUSED")
+        self.assertIn(f"(probe, parent {parent}) failed: INIT_REFUSED",
+                      self.daemon.log())
+        self.assert_complains(FAILED, "INIT_REFUSED", "await", failure["pid"])
+
+    def test_ends_that_somebody_asked_for_are_no_failures(self):
+        self.actor.run("echo", b"1")
+        for end in (self.actor.cancel, self.actor.terminate):
+            pid = self.actor.submit("counter")
+            end(pid)
+            self.actor.wait(pid)
+        with self.assertRaises(grpc.RpcError):
+            self.actor.submit("probe", b"never", "refuse")
+        self.assertEqual(self.failures(), [])
+        self.assertNotIn("failed:", self.daemon.log())
+
+    def test_follow_shows_failures_as_they_happen(self):
+        self.failed("throw", b"before")
+        follower = subprocess.Popen(
+            [str(places.ACTORCTL), "failures", "--follow", "-o", "jsonl"],
+            stdout=subprocess.PIPE, text=True, cwd=self.directory,
+            env=places.clean_environment(ACTORD_ADDRESS=self.daemon.address))
+        self.addCleanup(follower.kill)
+        with follower.stdout:
+            self.assertIn("before", follower.stdout.readline())
+            self.failed("throw", b"meanwhile")
+            self.assertIn("meanwhile", follower.stdout.readline())
+            follower.send_signal(signal.SIGINT)
+            self.assertEqual(follower.wait(), INTERRUPTED)
+
+    def test_caller_is_told_which_process_has_ended(self):
+        pid = self.actor.submit("probe", method="answer")
+        refusal = self.assert_refused(
+            lambda: self.actor.call(pid, "end"), code=grpc.StatusCode.ABORTED,
+            reason="CALLEE_ENDED", message=f"process {pid}, which was called")
+        self.assertEqual(refusal.metadata, {"pid": pid, "end": "DONE"})
+
+
+class Waiting(FailureCase):
+
+    def waiting(self):
+        """A process that waits for a command that nobody carries out."""
+        return self.actor.submit(
+            "probe", json.dumps({"command": "manual.approve"}).encode(), "yield",
+            name="offers/9")
+
+    def test_describe_shows_names_plugin_and_yields(self):
+        pid = self.waiting()
+        eventually(self.actor.yields, "the yield")
+        described = self.output("describe", pid)
+        self.assertRegex(described, r"Names: +offers/9\n")
+        self.assertRegex(described, r"Plugin: +probe")
+        self.assertRegex(described, r"Waits for: +manual\.approve for .*, no worker "
+                                    r"subscribes to it")
+        self.assertEqual(self.json("describe", pid)["names"], ["offers/9"])
+
+    def test_stuck_says_what_waits_for_what(self):
+        pid = self.waiting()
+        eventually(self.actor.yields, "the yield")
+        self.assertEqual(self.json("stuck"), [], "nothing has waited for a minute")
+        deaf = self.actor.submit("order", DEAF)
+        self.actor.send(deaf, "note")
+        found = {one["pid"]: one for one in
+                 self.json("stuck", "--older-than", "0s")}
+        self.assertEqual(set(found), {pid, deaf})
+        self.assertEqual(found[pid]["what"], "YIELD")
+        self.assertRegex(found[pid]["why"], r"^waits \S+ for manual\.approve; no "
+                                            r"worker subscribes to it$")
+        self.assertEqual(found[deaf]["what"], "MAILBOX")
+        self.assertIn("reads no messages; 1 message waits", found[deaf]["why"])
+        self.assertRegex(self.output("stuck", "--older-than", "0s", "--type",
+                                     "probe"), rf"{pid} +probe +\S+ +waits ")
+
+
+if __name__ == "__main__":
+    unittest.main()
