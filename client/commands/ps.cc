@@ -10,6 +10,7 @@
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"
+#include "client/output/process_fields.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
@@ -62,7 +63,8 @@ Item ProcessItem(const v1::Process& process) {
                     process.cancel_requested() ? "yes" : "no",
                     std::to_string(process.priority()),
                     process.parent_pid(),
-                    process.owner()};
+                    process.owner(),
+                    DurabilityText(process)};
               }};
 }
 
@@ -84,7 +86,8 @@ ExitStatus RunPs(Invocation& invocation, const PsOptions& options) {
                      {.heading = "CANCELLED", .wide_only = true},
                      {.heading = "PRIORITY", .wide_only = true, .number = true},
                      {.heading = "PARENT", .wide_only = true},
-                     {.heading = "OWNER", .wide_only = true}});
+                     {.heading = "OWNER", .wide_only = true},
+                     {.heading = "DURABILITY", .wide_only = true}});
   const absl::Status status = ForEachElement(
       request, options.limit,
       [&](const v1::ListProcessesRequest& page) {
@@ -121,7 +124,7 @@ void AddPs(CLI::App& app, Action& chosen) {
       ->type_name("NAME");
   command->add_option("--state", options->state, "Only processes in this state")
       ->check(CLI::IsMember(StateNames()).description(""))
-      ->type_name("ready|running|blocked|idle|dormant");
+      ->type_name("ready|running|blocked|idle|dormant|quarantined");
   command
       ->add_option("--parent", options->parent, "Only children of this process")
       ->type_name("PID");

@@ -5,6 +5,12 @@
 
 namespace actord::client {
 
+std::string DurabilityText(const v1::Process& process) {
+  return process.durability() == v1::DURABILITY_UNSPECIFIED
+             ? "-"
+             : EnumName(process.durability());
+}
+
 std::vector<std::pair<std::string, std::string>> ProcessFields(
     const v1::Process& process, absl::Time now) {
   const absl::Time created = ToTime(process.create_time());
@@ -13,6 +19,7 @@ std::vector<std::pair<std::string, std::string>> ProcessFields(
       {"Type", process.process_type()},
       {"Method", process.method()},
       {"State", EnumName(process.state())},
+      {"Durability", DurabilityText(process)},
       {"Priority", std::to_string(process.priority())},
       {"Parent", process.parent_pid().empty() ? "-" : process.parent_pid()},
       {"Created",

@@ -1,6 +1,6 @@
 // The fields of one process, for people.
 //
-// Thread-safety: pure function.
+// Thread-safety: pure functions.
 #pragma once
 
 #include <string>
@@ -11,6 +11,9 @@
 #include "actord/v1/process.pb.h"
 
 namespace actord::client {
+
+// "VOLATILE", "DURABLE", or "-" from a daemon that does not say it.
+std::string DurabilityText(const v1::Process& process);
 
 // Names and values for WriteFields. `now` is the time from which the age is
 // computed.

@@ -112,6 +112,13 @@ void AddCounters(Lines& lines, const Model& model) {
   const DaemonRates& rates = model.rates();
   lines.Break();
   lines.Add("Processes " + WithThousands(now.processes_live()) + " live");
+  if (now.processes_dormant() > 0) {
+    lines.Add(WithThousands(now.processes_dormant()) + " of them dormant");
+  }
+  if (now.processes_quarantined() > 0) {
+    lines.Add(WithThousands(now.processes_quarantined()) + " in quarantine",
+              Style::kBad);
+  }
   lines.Add("started " + ShortRate(rates.started) + "/s");
   lines.Add("ended " + ShortRate(rates.ended) + "/s");
   lines.Add("failed " + ShortRate(rates.failed) + "/s",

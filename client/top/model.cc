@@ -139,6 +139,7 @@ std::vector<TypeRow> TypesOf(const std::vector<ProcessRow>& rows) {
                          process.state() == v1::PROCESS_STATE_DORMANT
                      ? 1U
                      : 0U;
+    type.durable += process.durability() == v1::DURABILITY_DURABLE ? 1U : 0U;
     type.steps += process.steps();
     if (row.steps_rate) {
       type.steps_rate = type.steps_rate.value_or(0) + *row.steps_rate;

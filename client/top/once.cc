@@ -48,6 +48,7 @@ Json ToJson(const TypeRow& row) {
           {"ready", row.ready},
           {"blocked", row.blocked},
           {"idle", row.idle},
+          {"durable", row.durable},
           {"steps", row.steps},
           {"steps_per_second", ToJson(row.steps_rate)},
           {"mailbox_messages", row.mailbox_messages},

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "client/output/message_json.h"
+#include "client/output/process_fields.h"
 #include "client/output/text.h"
 
 namespace actord::client::top {
@@ -27,23 +28,30 @@ std::string Scaled(double value) {
   return buffer.data();
 }
 
+bool IsDurable(const ProcessRow& row) {
+  return row.process.durability() == v1::DURABILITY_DURABLE;
+}
+
 std::string Count(uint64_t count) { return ShortCount(count, kCountWidth); }
 
-// Running stands above ready, ready above the other states.
+// A process in quarantine waits for an operator, and stands first. Running
+// stands above ready, ready above the other states.
 int StateRank(const ProcessRow& row) {
   switch (row.process.state()) {
-    case v1::PROCESS_STATE_RUNNING:
+    case v1::PROCESS_STATE_QUARANTINED:
       return 0;
-    case v1::PROCESS_STATE_READY:
+    case v1::PROCESS_STATE_RUNNING:
       return 1;
-    case v1::PROCESS_STATE_BLOCKED:
+    case v1::PROCESS_STATE_READY:
       return 2;
-    case v1::PROCESS_STATE_IDLE:
+    case v1::PROCESS_STATE_BLOCKED:
       return 3;
-    case v1::PROCESS_STATE_DORMANT:
+    case v1::PROCESS_STATE_IDLE:
       return 4;
-    default:
+    case v1::PROCESS_STATE_DORMANT:
       return 5;
+    default:
+      return 6;
   }
 }
 
@@ -99,6 +107,9 @@ const std::vector<Column<ProcessRow>>& ProcessColumns() {
       {"age", "AGE", 7, true, 20,
        [](Row row) { return ShortDuration(row.age); },
        [](Row a, Row b) { return a.age > b.age; }},
+      {"durability", "DURABILITY", 10, false, 8,
+       [](Row row) { return DurabilityText(row.process); },
+       [](Row a, Row b) { return IsDurable(a) && !IsDurable(b); }, IsDurable},
   };
   return columns;
 }
@@ -123,6 +134,10 @@ const std::vector<Column<TypeRow>>& TypeColumns() {
       {"idle", "IDLE", 7, true, 40,
        [](Row row) { return ShortCount(row.idle, 7); },
        [](Row a, Row b) { return a.idle > b.idle; }},
+      {"durable", "DURABLE", 7, true, 38,
+       [](Row row) { return ShortCount(row.durable, 7); },
+       [](Row a, Row b) { return a.durable > b.durable; },
+       [](Row row) { return row.durable > 0; }},
       {"steps", "STEPS", kCountWidth, true, 30,
        [](Row row) { return Count(row.steps); },
        [](Row a, Row b) { return a.steps > b.steps; }},

@@ -29,8 +29,7 @@ void ActorService::Submit(const Caller& caller, v1::SubmitRequest& request,
                    if (pid.ok()) {
                      response.set_pid(runtime::FormatPid(*pid));
                      const bool durable = runtime::IsHomePid(*pid);
-                     response.set_durability(durable ? v1::DURABILITY_DURABLE
-                                                     : v1::DURABILITY_VOLATILE);
+                     response.set_durability(DurabilityOf(*pid));
                      response.set_receipt(ReceiptOf(durable));
                    }
                    response.set_duplicate(duplicate);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/wire/proto_time.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::daemon {
 namespace {
@@ -75,6 +76,11 @@ void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
   proto->set_steps(outcome.steps);
 }
 
+v1::Durability DurabilityOf(const runtime::Pid& pid) {
+  return runtime::IsHomePid(pid) ? v1::DURABILITY_DURABLE
+                                 : v1::DURABILITY_VOLATILE;
+}
+
 void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto) {
   proto->set_pid(runtime::FormatPid(info.pid));
   proto->set_process_type(info.process_type);
@@ -100,6 +106,7 @@ void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto) {
   write(info.links, proto->mutable_linked_pids());
   write(info.monitors, proto->mutable_monitored_pids());
   write(info.monitored_by, proto->mutable_monitor_pids());
+  proto->set_durability(DurabilityOf(info.pid));
 }
 
 void WriteYield(runtime::ExternalYield yield, v1::Yield* proto) {

@@ -18,6 +18,8 @@ void WriteFailure(runtime::EndKind kind, absl::StatusCode code,
                   std::string_view message, v1::Failure* proto);
 void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
                   v1::Outcome* proto);
+// What the process of `pid` is: VOLATILE or DURABLE.
+v1::Durability DurabilityOf(const runtime::Pid& pid);
 void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto);
 void WriteYield(runtime::ExternalYield yield, v1::Yield* proto);
 v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer);

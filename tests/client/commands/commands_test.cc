@@ -147,11 +147,15 @@ TEST_F(Commands, DescribeShowsOneProcess) {
   process.set_state(v1::PROCESS_STATE_BLOCKED);
   process.set_steps(1234);
   process.set_priority(29);
+  process.set_durability(v1::DURABILITY_DURABLE);
   daemon_.processes.push_back(process);
-  EXPECT_THAT(Run({"ps", "-o", "wide"}).out, HasSubstr("PRIORITY"));
-  EXPECT_THAT(Run({"ps", "-o", "wide"}).out, HasSubstr("29"));
+  const std::string wide = Run({"ps", "-o", "wide"}).out;
+  EXPECT_THAT(wide, HasSubstr("PRIORITY"));
+  EXPECT_THAT(wide, HasSubstr("29"));
+  EXPECT_THAT(wide, ContainsRegex("OWNER +DURABILITY\n.* DURABLE\n"));
   const std::string table = Run({"describe", "q-1"}).out;
   EXPECT_THAT(table, HasSubstr("29"));
+  EXPECT_THAT(table, ContainsRegex("Durability: +DURABLE\n"));
   EXPECT_THAT(table, HasSubstr("PID:"));
   EXPECT_THAT(table, HasSubstr("BLOCKED"));
   EXPECT_THAT(table, HasSubstr("1,234"));

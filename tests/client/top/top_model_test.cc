@@ -184,6 +184,7 @@ TEST(TopModel, TypeRowsSumTheirProcesses) {
   busy.set_mailbox_messages(5);
   busy.set_mailbox_bytes(640);
   busy.set_yields_outstanding(2);
+  busy.set_durability(v1::DURABILITY_DURABLE);
   Model model;
   model.Add(
       MakeSample(absl::Seconds(60), {MakeProcess("p1", "order", 10), busy}));
@@ -196,6 +197,8 @@ TEST(TopModel, TypeRowsSumTheirProcesses) {
   EXPECT_EQ(types[0].processes, 2u);
   EXPECT_EQ(types[0].running, 1u);
   EXPECT_EQ(types[0].idle, 1u);
+  EXPECT_EQ(types[0].durable, 1u);
+  EXPECT_EQ(types[1].durable, 0u);
   EXPECT_EQ(types[0].steps, 52u);
   EXPECT_THAT(types[0].steps_rate, Optional(DoubleEq(6)));
   EXPECT_EQ(types[0].mailbox_messages, 5u);

@@ -50,6 +50,9 @@ class Store(StoreCase):
                                           durability=wish),
                 timeout=CALL_SECONDS)
             self.assertEqual(submitted.durability, expected)
+            if process_type == "counter":  # an echo ends at once
+                self.assertEqual(self.actor.process(submitted.pid).durability,
+                                 expected)
 
     def test_clean_stop_ends_no_durable_process(self):
         self.start()
