@@ -30,7 +30,7 @@ ExitStatus RunCancel(Invocation& invocation, const CancelOptions& options) {
   }
   return ForEachPid(invocation, options.pids, [&](const std::string& pid) {
     request.set_pid(pid);
-    return invocation.client().Cancel(request, invocation.Quick()).status();
+    return ReceiptIn(invocation.client().Cancel(request, invocation.Quick()));
   });
 }
 

@@ -167,7 +167,9 @@ ExitStatus Resend(Invocation& invocation, const ResendOptions& options) {
     } else if (!invocation.ForPeople()) {
       writer.Add({.json =
                       [&] {
-                        return Json{{"id", id}, {"pid", response->pid()}};
+                        return Json{{"id", id},
+                                    {"pid", response->pid()},
+                                    {"receipt", EnumName(response->receipt())}};
                       },
                   .name = [&] { return id; },
                   .cells = nullptr});

@@ -9,6 +9,7 @@
 #include "client/cli/bulk_run.h"
 #include "client/cli/input.h"
 #include "client/commands/commands.h"
+#include "client/output/message_json.h"
 #include "nlohmann/json.hpp"
 
 namespace actord::client {
@@ -31,6 +32,7 @@ ExitStatus SendOne(Invocation& invocation, const v1::SendRequest& request) {
   Json json;
   json["pid"] = request.pid();
   json["duplicate"] = response->duplicate();
+  json["receipt"] = EnumName(response->receipt());
   WriteOne(invocation.out(), invocation.style(), json, request.pid(), [] {});
   return ExitStatus::kDone;
 }
@@ -51,14 +53,15 @@ ExitStatus SendMany(Invocation& invocation, const SendOptions& options,
       auto request = ParseSendItem(text, defaults);
       if (!request.ok()) return request.status();
       const std::string pid = request->pid();
-      bulk.Send(*std::move(request),
-                [&report, line, pid](const auto& response) {
-                  if (response.ok()) {
-                    report.Succeeded(line, pid, Json::object());
-                  } else {
-                    report.Failed(line, pid, response.status());
-                  }
-                });
+      bulk.Send(
+          *std::move(request), [&report, line, pid](const auto& response) {
+            if (response.ok()) {
+              report.Succeeded(line, pid,
+                               {{"receipt", EnumName(response->receipt())}});
+            } else {
+              report.Failed(line, pid, response.status());
+            }
+          });
       return absl::OkStatus();
     };
     status = RunBulk(invocation, *file, bulk, report, begin);

@@ -82,6 +82,7 @@ void BeginItem(Bulk& bulk, BulkReport& report, uint64_t line,
                 const std::string pid = response->pid();
                 Json details;
                 details["duplicate"] = response->duplicate();
+                details["receipt"] = EnumName(response->receipt());
                 if (!wait) {
                   report.Succeeded(line, pid, std::move(details));
                   return;

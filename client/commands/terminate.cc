@@ -40,9 +40,8 @@ void AddTerminate(CLI::App& app, Action& chosen) {
         v1::TerminateRequest request;
         request.set_pid(pid);
         request.set_reason(options->reason);
-        return invocation.client()
-            .Terminate(request, invocation.Quick())
-            .status();
+        return ReceiptIn(
+            invocation.client().Terminate(request, invocation.Quick()));
       });
     };
   });

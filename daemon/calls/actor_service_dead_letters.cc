@@ -6,6 +6,7 @@
 #include "daemon/operations/find_process.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_dead_letters.h"
+#include "daemon/wire/proto_responses.h"
 
 namespace actord::daemon {
 
@@ -66,6 +67,7 @@ absl::Status ActorService::ResendDeadLetter(
       runtime_.dead_letters().Resend(*number, to, caller.access().sees());
   if (!pid.ok()) return pid.status();
   response.set_pid(runtime::FormatPid(*pid));
+  response.set_receipt(ReceiptOf(*pid));
   return absl::OkStatus();
 }
 

@@ -7,16 +7,8 @@
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
-#include "runtime/table/home_pid.h"
 
 namespace actord::daemon {
-namespace {
-
-v1::Receipt ReceiptOf(bool logged) {
-  return logged ? v1::RECEIPT_LOGGED : v1::RECEIPT_MEMORY;
-}
-
-}  // namespace
 
 // The runtime calls back exactly once, also when it shuts down. If the client
 // has gone, gRPC drops the answer.
@@ -28,9 +20,8 @@ void ActorService::Submit(const Caller& caller, v1::SubmitRequest& request,
                    v1::SubmitResponse response;
                    if (pid.ok()) {
                      response.set_pid(runtime::FormatPid(*pid));
-                     const bool durable = runtime::IsHomePid(*pid);
                      response.set_durability(DurabilityOf(*pid));
-                     response.set_receipt(ReceiptOf(durable));
+                     response.set_receipt(ReceiptOf(*pid));
                    }
                    response.set_duplicate(duplicate);
                    response.set_delivered(delivered);
@@ -61,7 +52,7 @@ absl::StatusOr<OutcomeWait> ActorService::Await(const Caller& caller,
 
 absl::Status ActorService::Cancel(const Caller& caller,
                                   v1::CancelRequest& request,
-                                  v1::CancelResponse&) {
+                                  v1::CancelResponse& response) {
   const auto pid =
       FindControlled(runtime_, caller.access(), "pid", request.pid());
   if (!pid.ok()) return pid.status();
@@ -69,17 +60,19 @@ absl::Status ActorService::Cancel(const Caller& caller,
   if (!status.ok()) return status;
   const auto deadline = ReadCancelDeadline(request);
   if (!deadline.ok()) return deadline.status();
+  response.set_receipt(ReceiptOf(*pid));
   return runtime_.Cancel(*pid, request.reason(), *deadline,
                          caller.access().controls());
 }
 
 absl::Status ActorService::Terminate(const Caller& caller,
                                      v1::TerminateRequest& request,
-                                     v1::TerminateResponse&) {
+                                     v1::TerminateResponse& response) {
   const auto pid =
       FindControlled(runtime_, caller.access(), "pid", request.pid());
   if (!pid.ok()) return pid.status();
   absl::Status status = CheckReason(request.reason());
+  response.set_receipt(ReceiptOf(*pid));
   return status.ok() ? runtime_.Terminate(*pid, request.reason(),
                                           caller.access().controls())
                      : status;

@@ -27,6 +27,7 @@ absl::Status ActorService::CompleteYield(const Caller& caller,
       CarryOutCompletion(runtime_, caller.access(), *completion);
   if (!answer.ok()) return answer.status();
   response.set_answer(ToProto(*answer));
+  response.set_receipt(ReceiptOf(completion->token.yield.pid, *answer));
   return absl::OkStatus();
 }
 

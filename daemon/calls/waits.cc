@@ -12,6 +12,7 @@ void OutcomeWait::Start(WaitingCall<OutcomeWait>* call) {
         const absl::Status status = outcome.status();
         if (status.ok()) {
           WriteOutcome(pid_, *std::move(outcome), response.mutable_outcome());
+          response.set_receipt(ReceiptOf(pid_));
         }
         call->Finish(status, response);
       },
@@ -30,6 +31,7 @@ void ReplyWait::Start(WaitingCall<ReplyWait>* call) {
           if (status.ok()) {
             response.set_pid(runtime::FormatPid(answer->pid));
             response.set_duplicate(answer->duplicate);
+            response.set_receipt(ReceiptOf(answer->pid));
             WritePayload(std::move(answer->result), response.mutable_result());
           }
           call->Finish(status, response);
@@ -44,6 +46,7 @@ void ReplyWait::Start(WaitingCall<ReplyWait>* call) {
         const absl::Status status = answer.status();
         if (status.ok()) {
           response.set_pid(runtime::FormatPid(pid_));
+          response.set_receipt(ReceiptOf(pid_));
           WritePayload(*std::move(answer), response.mutable_result());
         }
         call->Finish(status, response);

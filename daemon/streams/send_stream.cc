@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "daemon/operations/carry_out.h"
 #include "daemon/wire/proto_requests.h"
+#include "daemon/wire/proto_responses.h"
 #include "daemon/wire/rpc_message.h"
 #include "daemon/wire/status_mapping.h"
 #include "runtime/table/home_pid.h"
@@ -84,6 +85,7 @@ void SendStream::CarryOut(Batch& batch) {
   const auto refuse = [&](uint64_t index, const absl::Status& why) {
     Refuse(batch, index, why);
   };
+  Receivers receivers;
   const uint64_t first = batch.first;
   for (uint64_t index = first; index < next_; ++index) {
     v1::SendRequest* const item =
@@ -99,13 +101,17 @@ void SendStream::CarryOut(Batch& batch) {
     const absl::Status status =
         to.ok() ? sender.Add(*to, message_, access.sees(), index, refuse)
                 : to.status();
-    if (!status.ok()) Refuse(batch, index, status);
+    if (status.ok()) {
+      receivers.Add(runtime::IsHomePid(*to));
+    } else {
+      Refuse(batch, index, status);
+    }
   }
   sender.Flush(refuse);
   if (sender.position() != 0) {
     is_durable_.store(true, std::memory_order_relaxed);
   }
-  CarriedOut(batch, sender.position());
+  CarriedOut(batch, sender.position(), receivers);
 }
 
 void SendStream::CarryOutOnce(Batch& batch, uint64_t index,
@@ -123,18 +129,20 @@ void SendStream::CarryOutOnce(Batch& batch, uint64_t index,
       [this, &batch, index](const absl::Status& sent, bool duplicate,
                             bool logged) {
         if (logged) is_durable_.store(true, std::memory_order_relaxed);
-        Answered(batch, index, sent, duplicate);
+        Answered(batch, index, sent, duplicate, logged);
       });
 }
 
 void SendStream::Answered(Batch& batch, uint64_t index,
-                          const absl::Status& status, bool duplicate) {
+                          const absl::Status& status, bool duplicate,
+                          bool logged) {
   // Another thread may answer the last item, and drop `self_`, meanwhile.
   const std::shared_ptr<Stream> stays = shared_from_this();
   std::shared_ptr<Stream> self;  // destroyed after the lock is released
   if (!status.ok()) Refuse(batch, index, status);
   {
     const absl::MutexLock lock(&mutex_);
+    if (status.ok()) batch.receivers.Add(logged);
     if (status.ok() && duplicate) batch.duplicates.push_back(index);
     --batch.open;
     Acknowledge();
@@ -154,10 +162,12 @@ void SendStream::Refuse(Batch& batch, uint64_t index,
 
 // Acknowledging.
 
-void SendStream::CarriedOut(Batch& batch, uint64_t position) {
+void SendStream::CarriedOut(Batch& batch, uint64_t position,
+                            const Receivers& receivers) {
   {
     const absl::MutexLock lock(&mutex_);
     batch.position = position;
+    batch.receivers.Add(receivers);
     --batch.open;
     if (runtime_.IsDurable(position)) {
       // The message is handled next, and that writes the acknowledgement.
@@ -177,6 +187,7 @@ void SendStream::Acknowledge() {
     ack_.count = batch.next;
     ack_.batches += 1;
     ack_.bytes += batch.bytes;
+    ack_.receivers.Add(batch.receivers);
     std::move(batch.refused.begin(), batch.refused.end(),
               std::back_inserter(ack_.refused));
     ack_.duplicates.insert(ack_.duplicates.end(), batch.duplicates.begin(),
@@ -213,6 +224,10 @@ absl::Status SendStream::WriteOutput(grpc::ByteBuffer* bytes) {
   }
   response_.mutable_duplicates()->Add(outgoing_.duplicates.begin(),
                                       outgoing_.duplicates.end());
+  const Receivers& receivers = outgoing_.receivers;
+  if (receivers.any_durable || receivers.any_volatile) {
+    response_.set_receipt(ReceiptOf(!receivers.any_volatile));
+  }
   return WriteMessage(response_, bytes);
 }
 

@@ -58,6 +58,19 @@ class SendStream final : public BidiStream {
     uint64_t index = 0;
     absl::Status status;
   };
+  // Which receivers the items have that were not refused.
+  struct Receivers {
+    bool any_durable = false;
+    bool any_volatile = false;
+
+    void Add(bool is_durable) {
+      (is_durable ? any_durable : any_volatile) = true;
+    }
+    void Add(const Receivers& others) {
+      any_durable |= others.any_durable;
+      any_volatile |= others.any_volatile;
+    }
+  };
   struct Batch {
     uint64_t first = 0;  // index of the first item
     uint64_t next = 0;   // index of the first item of the next batch
@@ -68,6 +81,7 @@ class SendStream final : public BidiStream {
     uint64_t position = 0;
     std::vector<Refused> refused;
     std::vector<uint64_t> duplicates;
+    Receivers receivers;
   };
   // The content of an acknowledgement: the number of items that have been
   // answered, and the refused and duplicate items since the last one.
@@ -75,6 +89,7 @@ class SendStream final : public BidiStream {
     uint64_t count = 0;
     std::vector<Refused> refused;
     std::vector<uint64_t> duplicates;
+    Receivers receivers;
     // Of the batches that are acknowledged.
     size_t batches = 0;
     size_t bytes = 0;
@@ -101,10 +116,11 @@ class SendStream final : public BidiStream {
                     runtime::BulkSender& sender);
   // The end of an item with a message_id. Any thread.
   void Answered(Batch& batch, uint64_t index, const absl::Status& status,
-                bool duplicate);
+                bool duplicate, bool logged);
   void Refuse(Batch& batch, uint64_t index, const absl::Status& status);
-  // The batch is carried out, and waits for `position`.
-  void CarriedOut(Batch& batch, uint64_t position);
+  // The batch is carried out, and waits for `position`. `receivers`: those of
+  // the items without a message_id.
+  void CarriedOut(Batch& batch, uint64_t position, const Receivers& receivers);
   // Moves what waits for nothing into the next acknowledgement.
   void Acknowledge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A record is durable that a batch has waited for.

@@ -264,6 +264,8 @@ void SubmitStream::WriteNews(News news, v1::SubmissionNews* proto) {
   if (news.answered) {
     v1::SubmitResponse& submitted = *proto->mutable_submitted();
     submitted.set_pid(runtime::FormatPid(news.pid));
+    submitted.set_durability(DurabilityOf(news.pid));
+    submitted.set_receipt(ReceiptOf(news.pid));
     submitted.set_duplicate(news.duplicate);
     submitted.set_delivered(news.delivered);
   }

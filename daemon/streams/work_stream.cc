@@ -75,9 +75,12 @@ absl::Status WorkStream::Handle(const Access& access,
     const std::string token = completion.token();
     const auto read = ReadCompleteYield(
         &completion, runtime::PayloadLimit(runtime_.limits()));
-    Answer(v1::TaskAnswer::KIND_COMPLETION, token,
-           read.ok() ? CarryOutCompletion(runtime_, access, *read)
-                     : read.status());
+    const absl::StatusOr<runtime::CompleteAnswer> answer =
+        read.ok() ? CarryOutCompletion(runtime_, access, *read) : read.status();
+    v1::TaskAnswer& proto =
+        Answer(v1::TaskAnswer::KIND_COMPLETION, token, answer);
+    if (answer.ok())
+      proto.set_receipt(ReceiptOf(read->token.yield.pid, *answer));
   }
   for (const v1::TaskFailure& failure : request.failures()) {
     const auto read = ReadTaskFailure(failure);
@@ -97,8 +100,9 @@ absl::Status WorkStream::Handle(const Access& access,
   return absl::OkStatus();
 }
 
-void WorkStream::Answer(v1::TaskAnswer::Kind kind, const std::string& token,
-                        const absl::StatusOr<runtime::CompleteAnswer>& answer) {
+v1::TaskAnswer& WorkStream::Answer(
+    v1::TaskAnswer::Kind kind, const std::string& token,
+    const absl::StatusOr<runtime::CompleteAnswer>& answer) {
   v1::TaskAnswer& proto = *out_.add_answers();
   out_empty_ = false;
   proto.set_kind(kind);
@@ -108,6 +112,7 @@ void WorkStream::Answer(v1::TaskAnswer::Kind kind, const std::string& token,
   } else {
     WriteRefusal(answer.status(), proto.mutable_refusal());
   }
+  return proto;
 }
 
 // Writing.

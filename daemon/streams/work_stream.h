@@ -66,8 +66,9 @@ class WorkStream final : public BidiStream, public runtime::TaskListener {
     }
     return carry_out();
   }
-  void Answer(v1::TaskAnswer::Kind kind, const std::string& token,
-              const absl::StatusOr<runtime::CompleteAnswer>& answer)
+  // Returns the answer, to be completed.
+  v1::TaskAnswer& Answer(v1::TaskAnswer::Kind kind, const std::string& token,
+                         const absl::StatusOr<runtime::CompleteAnswer>& answer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   runtime::Runtime& runtime_;

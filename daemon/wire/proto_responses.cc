@@ -81,6 +81,21 @@ v1::Durability DurabilityOf(const runtime::Pid& pid) {
                                  : v1::DURABILITY_VOLATILE;
 }
 
+v1::Receipt ReceiptOf(bool is_durable) {
+  return is_durable ? v1::RECEIPT_LOGGED : v1::RECEIPT_MEMORY;
+}
+
+v1::Receipt ReceiptOf(const runtime::Pid& pid) {
+  return ReceiptOf(runtime::IsHomePid(pid));
+}
+
+v1::Receipt ReceiptOf(const runtime::Pid& pid, runtime::CompleteAnswer answer) {
+  return answer == runtime::CompleteAnswer::kAccepted ||
+                 answer == runtime::CompleteAnswer::kDuplicate
+             ? ReceiptOf(pid)
+             : v1::RECEIPT_UNSPECIFIED;
+}
+
 void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto) {
   proto->set_pid(runtime::FormatPid(info.pid));
   proto->set_process_type(info.process_type);

@@ -20,6 +20,13 @@ void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
                   v1::Outcome* proto);
 // What the process of `pid` is: VOLATILE or DURABLE.
 v1::Durability DurabilityOf(const runtime::Pid& pid);
+// What an acknowledgement is worth that waits for the disk if `is_durable`.
+v1::Receipt ReceiptOf(bool is_durable);
+// Of an acknowledgement of the process of `pid`.
+v1::Receipt ReceiptOf(const runtime::Pid& pid);
+// Of the answer to a completion of a yield of `pid`. UNSPECIFIED: the
+// completion has no effect.
+v1::Receipt ReceiptOf(const runtime::Pid& pid, runtime::CompleteAnswer answer);
 void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto);
 void WriteYield(runtime::ExternalYield yield, v1::Yield* proto);
 v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer);

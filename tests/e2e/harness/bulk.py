@@ -56,11 +56,13 @@ class SendStream(_Stream):
 
     def __init__(self, stub, **more):
         self.acked, self.refused, self.duplicates = 0, {}, []
+        self.receipts = []  # of the acknowledgements
         super().__init__(stub.SendStream, **more)
 
     def _add(self, response):
         self.acked = response.acked_count
         self.duplicates += response.duplicates
+        self.receipts.append(response.receipt)
         for refusal in response.refusals:
             self.refused[refusal.index] = refusal.refusal
 
