@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,7 +42,7 @@ class PosixFile final : public File {
       const ssize_t written = pwrite(descriptor_, bytes.data(), bytes.size(),
                                      static_cast<off_t>(offset));
       if (written >= 0) return static_cast<size_t>(written);
-      if (errno != EINTR) return IoError(errno, "pwrite", path_);
+      if (errno != EINTR) return ErrorAt(errno, "pwrite", offset);
     }
   }
   absl::StatusOr<size_t> ReadSome(uint64_t offset, size_t bytes,
@@ -49,13 +51,13 @@ class PosixFile final : public File {
       const ssize_t read =
           pread(descriptor_, into, bytes, static_cast<off_t>(offset));
       if (read >= 0) return static_cast<size_t>(read);
-      if (errno != EINTR) return IoError(errno, "pread", path_);
+      if (errno != EINTR) return ErrorAt(errno, "pread", offset);
     }
   }
   absl::Status SyncData() override {
     // Not repeated, also not after EINTR: see file_system.h.
     if (fdatasync(descriptor_) == 0) return absl::OkStatus();
-    return IoError(errno, "fdatasync", path_);
+    return IoError(errno, "fdatasync", Path());
   }
   absl::Status Allocate(uint64_t bytes) override {
     for (;;) {
@@ -73,7 +75,21 @@ class PosixFile final : public File {
   }
 
  private:
+  // The name that the file has now: it may have been renamed.
+  std::string Path() {
+    std::error_code error;
+    const std::filesystem::path now = std::filesystem::read_symlink(
+        absl::StrCat("/proc/self/fd/", descriptor_), error);
+    return error ? path_ : now.string();
+  }
+  // The error of a call for the bytes from `offset` on.
+  absl::Status ErrorAt(int error_number, const char* call, uint64_t offset) {
+    return IoError(error_number, absl::StrCat(call, " at ", offset, " of"),
+                   Path());
+  }
+
   const int descriptor_;
+  // As the file was opened.
   const std::string path_;
 };
 
