@@ -29,12 +29,40 @@ submit_until_taken() {
   done
 }
 
+# A field of the schedule that sends a message each second.
+of_beat() {
+  "$actorctl" schedule show beat -o json |
+    sed -n "s/^ *\"$1\": \([0-9]*\),\{0,1\}$/\1/p"
+}
+
+# The schedule has run each second once, over all the kills: what it has sent is
+# what the durable counter has.
+check_beats() {
+  local runs='' beats='' tries
+  until (($(of_beat runs) >= 3)); do sleep 0.05; done
+  "$actorctl" schedule pause beat >/dev/null || fail "the schedule does not pause"
+  # The last message may be under way.
+  for ((tries = 0; tries < 100; ++tries)); do
+    runs=$(of_beat runs)
+    beats=$("$actorctl" call @beats --topic get)
+    if ((beats == runs)); then break; fi
+    sleep 0.05
+  done
+  ((beats == runs)) || fail "the schedule has run $runs times, and sent $beats"
+  (($(of_beat missed) == 0)) || fail "the schedule has missed $(of_beat missed) runs"
+  say "the schedule ran $runs times, and its counter has $beats: each run once"
+}
+
 lose_daemons() {
   heading "7. $orders orders, while the daemon itself is killed"
   local id kills=0 started pid result own=$ACTORD_ADDRESS
   typed "actord --store store ..."
   start_with_store 127.0.0.1:0
   export ACTORD_ADDRESS
+  "$actorctl" submit counter 0 --name beats >/dev/null || fail "no counter"
+  typed "actorctl schedule add beat --every 1s --catch-up all --send-to @beats --topic add"
+  "$actorctl" schedule add beat --every 1s --catch-up all --send-to @beats \
+    --topic add >/dev/null || fail "no schedule"
   for ((id = 1; id <= orders; ++id)); do
     printf '{"request_id": "order-%d", "input": {"order": "order-%d",' "$id" "$id"
     printf ' "amount_cents": %d, "hold_ms": 50, "payment_timeout_ms": 120000}}\n' "$id"
@@ -74,6 +102,7 @@ lose_daemons() {
     fail "an order has ended twice"
   (("$(wc -l <"$work/daemon-ledger")" == orders)) ||
     fail "there are $(wc -l <"$work/daemon-ledger") payments"
+  check_beats
   "$actorctl" shutdown >/dev/null || fail "the daemon with the store does not end"
   wait "$keeper" || fail "the daemon with the store ended with status $?"
   keeper=

@@ -50,6 +50,7 @@ class Demo(EmptyCase):
                      "each order once",
                      "SUPERSEDED, and dropped",
                      "each of the 5000 ended with its own input as its result",
+                     "each run once",
                      "each of the 300 orders ended once, and was paid for once",
                      "State:           SERVING",
                      "actord ended with exit status 0",
