@@ -285,6 +285,15 @@ void Runtime::Core::WhenDurable(uint64_t position,
   }
 }
 
+void Runtime::Core::WhenDurableHere(uint64_t position,
+                                    absl::AnyInvocable<void() &&> then) {
+  if (position == 0) {
+    std::move(then)();
+  } else {
+    durable->releases().AfterHere(position, std::move(then));
+  }
+}
+
 Sent Runtime::Core::Control(Owner by, const Pid& to, uint16_t type,
                             std::string_view reason, absl::Duration deadline) {
   if (IsHomePid(to) && durable != nullptr) {

@@ -73,6 +73,7 @@ class Runtime::Core {
                           const RequestId* id);
   // See Runtime.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
+  void WhenDurableHere(uint64_t position, absl::AnyInvocable<void() &&> then);
   // Adds what Describe alone shows. `process`: null: it is dormant.
   void DescribeMore(const Process* process, ProcessInfo& info) const;
   // See Runtime. (listing.cc)

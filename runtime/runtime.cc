@@ -87,6 +87,11 @@ void Runtime::WhenDurable(uint64_t position,
   core_->WhenDurable(position, std::move(then));
 }
 
+void Runtime::WhenDurableHere(uint64_t position,
+                              absl::AnyInvocable<void() &&> then) const {
+  core_->WhenDurableHere(position, std::move(then));
+}
+
 absl::Status Runtime::Send(const Pid& to, const Message& message, Owner by,
                            uint64_t* position, const RequestId* id) {
   return core_->SendFromOutside(by, to, message, nullptr, id).Tell(position);

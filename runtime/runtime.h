@@ -123,6 +123,12 @@ class Runtime {
   // thread, if it is 0. If the disk fails, `then` is dropped; the program is
   // about to end.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then) const;
+  // As WhenDurable, for a thread that holds no lock and that nobody needs for
+  // the time of a sync. If no other caller waits, it writes and syncs the
+  // record itself, which spares the wake-ups of two threads. `then` of others
+  // may be called here, too.
+  void WhenDurableHere(uint64_t position,
+                       absl::AnyInvocable<void() &&> then) const;
   // Sends a message that needs an answer, and calls back once, with the answer
   // or with an error: the errors of Send; CALL_FAILED with the code and the
   // text of the process's answer; CALLEE_ENDED when the process has ended

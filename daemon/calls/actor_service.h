@@ -88,9 +88,9 @@ class ActorService final : public RoutedService {
   [[nodiscard]] uint64_t LastPosition() const override {
     return runtime_.LastPosition();
   }
-  void WhenDurable(uint64_t position,
-                   absl::AnyInvocable<void() &&> then) override {
-    runtime_.WhenDurable(position, std::move(then));
+  void WhenDurableHere(uint64_t position,
+                       absl::AnyInvocable<void() &&> then) override {
+    runtime_.WhenDurableHere(position, std::move(then));
   }
 
   // One function for each method. The function is called when the call has

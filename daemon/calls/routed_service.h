@@ -66,10 +66,11 @@ class RoutedService : public grpc::Service {
   [[nodiscard]] const UnreadAnswers& unread_answers() const { return unread_; }
 
   // The position of the last record so far, and what happens when the record at
-  // a position is durable (runtime.h). 0: there is nothing to wait for.
+  // a position is durable, which a unary call may wait for on its thread
+  // (runtime.h). 0: there is nothing to wait for.
   [[nodiscard]] virtual uint64_t LastPosition() const = 0;
-  virtual void WhenDurable(uint64_t position,
-                           absl::AnyInvocable<void() &&> then) = 0;
+  virtual void WhenDurableHere(uint64_t position,
+                               absl::AnyInvocable<void() &&> then) = 0;
 
   // Asserts that every method has been routed. To be called after the last
   // Route.
@@ -98,8 +99,8 @@ class RoutedService : public grpc::Service {
         return reactor;
       }
       // The answer rests on what the client can see, which may not be durable.
-      WhenDurable(position, [this, status, response = std::move(response),
-                             context, out, reactor] {
+      WhenDurableHere(position, [this, status, response = std::move(response),
+                                 context, out, reactor] {
         FinishCall(status, response, {*context, unread_, out}, reactor);
       });
       return reactor;

@@ -6,8 +6,10 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "actord/v1/process.pb.h"
 #include "daemon/access/access.h"
@@ -117,6 +119,18 @@ absl::StatusOr<runtime::Pid> ReadMessageTo(const runtime::Runtime& runtime,
                                            v1::SendRequest* request,
                                            runtime::Message& message);
 
+// WhenDurable for the message that `sender` has sent. A unary call, whose
+// sender is the runtime, may write the record on its thread. A stream reads on.
+template <typename Sender>
+void WhenSent(const runtime::Runtime& runtime, const Sender& /*sender*/,
+              uint64_t position, absl::AnyInvocable<void() &&> then) {
+  if constexpr (std::is_same_v<Sender, runtime::Runtime>) {
+    runtime.WhenDurableHere(position, std::move(then));
+  } else {
+    runtime.WhenDurable(position, std::move(then));
+  }
+}
+
 // Moves the payload out of `request`, sends the message, and calls `done(const
 // absl::Status&, bool duplicate, bool logged)` exactly once, on this thread or
 // another thread. `logged`: the message is on the disk. `sender` is the
@@ -151,8 +165,8 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     if (position == 0) {
       done(sent, false, false);
     } else {
-      runtime.WhenDurable(position,
-                          [done, sent] { done(sent, false, sent.ok()); });
+      WhenSent(runtime, sender, position,
+               [done, sent] { done(sent, false, sent.ok()); });
     }
     return;
   }
@@ -177,7 +191,7 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     if (position == 0) {
       end();
     } else {
-      runtime.WhenDurable(position, end);
+      WhenSent(runtime, sender, position, end);
     }
   }
 }

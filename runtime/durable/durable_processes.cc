@@ -47,7 +47,7 @@ absl::StatusOr<uint64_t> DurableProcesses::AppendAll(
   Journal& journal = store_.journal();
   // Somebody outside will wait for what comes from outside. The commit thread
   // knows that when the record wakes it, so it does not fall asleep again.
-  if (IsFromOutside(records[0].kind)) journal.Want(journal.Tail());
+  if (IsFromOutside(records[0].kind)) journal.Expect();
   Journal::Reservation reservation;
   const absl::Status status =
       takes_no_more_.load(std::memory_order_relaxed)

@@ -98,7 +98,9 @@ absl::Status OpenedStore::Start() {
   auto journal = Journal::Open(std::move(journal_options), releases_);
   if (!journal.ok()) return journal.status();
   journal_ = *std::move(journal);
-  releases_.OnWait([this](uint64_t position) { journal_->Want(position); });
+  releases_.OnWait(
+      [this](uint64_t position) { journal_->Want(position); },
+      [this](uint64_t position) { return journal_->CommitHere(position); });
   if (options_.marked_threads != 0) {
     auto marks = StepMarks::Open({.files = options_.journal.files,
                                   .directory = options_.journal.directory,

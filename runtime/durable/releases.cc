@@ -12,19 +12,50 @@ Releases::Releases(std::function<void(const absl::Status&)> failed)
 
 Releases::~Releases() { Stop(); }
 
-void Releases::OnWait(std::function<void(uint64_t)> waits) {
+void Releases::OnWait(std::function<void(uint64_t)> waits,
+                      std::function<uint64_t(uint64_t)> commits) {
   waits_ = std::move(waits);
+  commits_ = std::move(commits);
 }
 
 void Releases::After(uint64_t position, Release release) {
-  if (!Keep(position, release)) {
+  if (!Keep(position, release, /*wakes=*/true)) {
     std::move(release)();
   } else if (waits_) {
     waits_(position);
   }
 }
 
-bool Releases::Keep(uint64_t position, Release& release) {
+void Releases::AfterHere(uint64_t position, Release release) {
+  if (!commits_) {
+    After(position, std::move(release));
+    return;
+  }
+  if (!Keep(position, release, /*wakes=*/false)) {
+    std::move(release)();
+    return;
+  }
+  const uint64_t durable = commits_(position);
+  if (durable == 0) {
+    // If it is durable by now, Durable is called after Keep, and wakes.
+    if (waits_) waits_(position);
+    return;
+  }
+  // It is locked if another thread releases, or a release of this thread has
+  // led here.
+  if (!releasing_.try_lock()) {
+    Durable(durable);
+    return;
+  }
+  {
+    const MutexLock lock(mutex_);
+    durable_ = std::max(durable_, durable);
+  }
+  ReleaseDurable();
+  releasing_.unlock();
+}
+
+bool Releases::Keep(uint64_t position, Release& release, bool wakes) {
   const MutexLock lock(mutex_);
   if (is_over_) return position >= durable_;
   // Threads come here in another order than that of their positions only if
@@ -34,7 +65,7 @@ bool Releases::Keep(uint64_t position, Release& release) {
     --place;
   }
   held_.insert(place, Held{position, std::move(release)});
-  if (held_.front().position < durable_) wake_.notify_one();
+  if (wakes && held_.front().position < durable_) wake_.notify_one();
   return true;
 }
 
@@ -73,6 +104,10 @@ std::deque<Releases::Held> Releases::TakeDurable() {
 
 bool Releases::Run() {
   const MutexLock lock(releasing_);
+  return ReleaseDurable();
+}
+
+bool Releases::ReleaseDurable() {
   std::deque<Held> taken = TakeDurable();
   for (Held& held : taken) std::move(held.release)();
   bool has_caught_up = false;

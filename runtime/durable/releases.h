@@ -32,8 +32,11 @@ class Releases final : public JournalEvents {
   Releases& operator=(const Releases&) = delete;
 
   // `waits` is called with the position of each release that waits, on the
-  // thread that calls After. To be called before the first After.
-  void OnWait(std::function<void(uint64_t position)> waits);
+  // thread that calls After. `commits` is called by AfterHere, and may make the
+  // position durable: it returns the durable position, or 0 (Journal::
+  // CommitHere). To be called before the first After.
+  void OnWait(std::function<void(uint64_t position)> waits,
+              std::function<uint64_t(uint64_t position)> commits);
   // `caught_up` is called when the journal was behind and is no more, on the
   // release thread, or in Run; it must not block. Null: nobody is told. After
   // Stop it may be replaced, and is not called any more.
@@ -42,6 +45,11 @@ class Releases final : public JournalEvents {
   // Calls `release` when the record at `position` is durable, on the release
   // thread, or in Run; after Stop at once, or never. It must not block.
   void After(uint64_t position, Release release);
+  // As After, for a thread that holds no lock and that nobody needs for the
+  // time of a sync. It may make the record durable, and then calls all releases
+  // that are due, if no other thread does: a caller that is alone needs no
+  // other thread.
+  void AfterHere(uint64_t position, Release release);
 
   // Starts the release thread. Without it, somebody calls Run.
   void Start();
@@ -63,13 +71,17 @@ class Releases final : public JournalEvents {
   };
 
   void RunThread();
-  // Keeps or drops the release. False: it is to be called at once.
-  bool Keep(uint64_t position, Release& release);
+  // Keeps or drops the release. False: it is to be called at once. `wakes`: the
+  // release thread, if the release is due.
+  bool Keep(uint64_t position, Release& release, bool wakes);
   // Takes what is durable from the front.
   std::deque<Held> TakeDurable();
+  // As Run.
+  bool ReleaseDurable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(releasing_);
 
   const std::function<void(const absl::Status&)> failed_;
   std::function<void(uint64_t)> waits_;
+  std::function<uint64_t(uint64_t)> commits_;
   // Held while releases run, so that one runs at a time.
   Mutex releasing_;
   std::function<void()> caught_up_ ABSL_GUARDED_BY(releasing_);

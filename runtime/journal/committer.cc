@@ -11,7 +11,7 @@ void Committer::Begin(const Link& link, uint64_t next_place,
 }
 
 bool Committer::FindRoom(uint64_t bytes) {
-  if (place_ + GroupBytesOnDisk(bytes) <= segment_->end()) return true;
+  if (HasRoom(bytes)) return true;
   std::shared_ptr<Segment> next = segments_.Advance(link_);
   if (next == nullptr) return false;
   segment_ = std::move(next);

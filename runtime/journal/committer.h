@@ -2,10 +2,13 @@
 // of the one before has returned. So at most one group is not durable, and what
 // a crash can take is the newest one alone.
 //
+// LoneCallers decides who may be that one.
+//
 // Thread-safety: one thread at a time, but for the numbers (relaxed counters:
 // one thread writes, any reads).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -20,6 +23,53 @@
 
 namespace actord::runtime {
 
+// Whether a caller that waits for its record commits it on its own thread
+// (Journal::CommitHere). That spares two wake-ups of threads, but nothing else
+// on that thread goes on meanwhile, which may be calls that would have shared
+// the sync. So it is allowed only while each group has one caller that waits;
+// and from time to time the commit thread writes a group, which shows whether
+// that is still so.
+class LoneCallers {
+ public:
+  // Groups that callers commit in a row.
+  static constexpr uint32_t kCallersInARow = 64;
+  // A caller does not wait for a disk that takes longer.
+  static constexpr uint64_t kSlowNs = 1'000'000;
+
+  // `needed`: groups of one caller in a row, written by the commit thread,
+  // before a caller may commit.
+  explicit LoneCallers(uint32_t needed) : needed_(needed) {}
+
+  struct Group {
+    // Who has begun to wait since the group before, and how many of them were
+    // callers that could have committed.
+    uint64_t waits = 0;
+    uint64_t callers = 0;
+    // A caller has committed it.
+    bool by_caller = false;
+    // Of the write and the sync.
+    uint64_t took_ns = 0;
+  };
+  // A group is durable.
+  void Committed(const Group& group) {
+    by_callers_ = group.by_caller ? by_callers_ + 1 : 0;
+    if (group.waits > 1 || group.waits != group.callers ||
+        group.took_ns > kSlowNs) {
+      lone_groups_ = 0;
+    } else if (group.waits == 1 && !group.by_caller) {
+      lone_groups_ = std::min(lone_groups_ + 1, needed_);
+    }
+  }
+  [[nodiscard]] bool MayCommit() const {
+    return lone_groups_ == needed_ && by_callers_ < kCallersInARow;
+  }
+
+ private:
+  const uint32_t needed_;
+  uint32_t lone_groups_ = 0;
+  uint32_t by_callers_ = 0;
+};
+
 class Committer {
  public:
   Committer(Segments& segments, const StoreId& store, const Clock& clock)
@@ -30,6 +80,10 @@ class Committer {
 
   // The buffer for the records of the next group.
   std::string& Buffer() { return writer_.Begin(); }
+  // True: FindRoom would be true, and need no other segment.
+  [[nodiscard]] bool HasRoom(uint64_t bytes) const {
+    return place_ + GroupBytesOnDisk(bytes) <= segment_->end();
+  }
   // Finds room for a group with `bytes` bytes of records. False: no segment is
   // made yet that it may be written to.
   bool FindRoom(uint64_t bytes);

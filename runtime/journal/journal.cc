@@ -18,7 +18,9 @@ Journal::Journal(JournalOptions options, JournalEvents& events)
     : options_(std::move(options)),
       linger_bytes_(std::min(kLingerBytes, options_.ring_bytes / 4)),
       events_(events),
-      meta_files_(*options_.files, options_.directory) {}
+      meta_files_(*options_.files, options_.directory),
+      callers_may_commit_(options_.lone_groups == 0),
+      lone_callers_(options_.lone_groups) {}
 
 absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(JournalOptions options,
                                                        JournalEvents& events) {
@@ -157,9 +159,8 @@ absl::Status Journal::Reserve(std::span<const Record> records,
 
 void Journal::Publish(Reservation reservation,
                       std::span<const Record> records) {
-  const uint64_t lsn = reservation.lsn();
   ring_->Publish(std::move(reservation.place_), records, reservation.large_);
-  if (lingers_.load(std::memory_order_relaxed) && IsDue()) Want(lsn);
+  if (lingers_.load(std::memory_order_relaxed) && IsDue()) WakeCommits();
 }
 
 absl::StatusOr<uint64_t> Journal::Append(const Record& record) {
@@ -173,12 +174,24 @@ absl::StatusOr<uint64_t> Journal::Append(const Record& record) {
 }
 
 void Journal::Want(uint64_t lsn) {
+  waits_.fetch_add(1, std::memory_order_relaxed);
+  RaiseWanted(lsn);
+}
+
+void Journal::Expect() {
+  if (!callers_may_commit_.load(std::memory_order_relaxed)) RaiseWanted(Tail());
+}
+
+void Journal::RaiseWanted(uint64_t lsn) {
   uint64_t before = wanted_.load(std::memory_order_relaxed);
   while (before < lsn &&
          !wanted_.compare_exchange_weak(before, lsn, std::memory_order_seq_cst,
                                         std::memory_order_relaxed)) {
   }
-  if (!lingers_.load(std::memory_order_seq_cst)) return;
+  if (lingers_.load(std::memory_order_seq_cst)) WakeCommits();
+}
+
+void Journal::WakeCommits() {
   const MutexLock lock(mutex_);
   due_.notify_all();
 }
@@ -255,10 +268,7 @@ void Journal::Close() {
   stopping_.store(true, std::memory_order_release);
   ring_->Close();
   if (options_.threads) {
-    {
-      const MutexLock lock(mutex_);
-      due_.notify_all();
-    }
+    WakeCommits();
     // The maker ends last: the last group may need a segment.
     commits_.join();
     {
@@ -283,6 +293,7 @@ JournalStats Journal::Stats() const {
   };
   const Committer::Counts& counts = committer_->counts();
   stats.groups = read(counts.groups);
+  stats.groups_by_callers = read(groups_by_callers_);
   stats.records = read(counts.records);
   stats.record_bytes = read(counts.record_bytes);
   stats.written_bytes = read(counts.written_bytes);

@@ -10,6 +10,8 @@
 //      as one group, syncs, moves the durable position, and begins again. While
 //      one sync runs, the next group forms. As long as nobody waits for any of
 //      its records, a group waits for more of them (JournalOptions::linger_ns).
+//   4. A caller that is alone may commit its record itself (CommitHere), while
+//      the commit thread rests.
 //
 // If the process or the machine dies, a suffix of the records is lost, and no
 // record before the durable position.
@@ -102,6 +104,16 @@ class Journal {
   // written as soon as the disk is free. Without this call, up to
   // JournalOptions::linger_ns later. Any thread; does not wait.
   void Want(uint64_t lsn);
+  // The next record of this thread will be wanted: the commit thread need not
+  // fall asleep before. Nothing relies on it.
+  void Expect();
+  // For a caller that waits for the record at `lsn` and holds no lock: writes
+  // and syncs what is published on this thread, if callers have come one at a
+  // time of late (LoneCallers) and the disk is free. Returns the durable
+  // position, which is behind `lsn`; JournalEvents::Durable was not called for
+  // it. 0: the record is not durable, and the caller must Want it. Waits for
+  // one sync at most.
+  [[nodiscard]] uint64_t CommitHere(uint64_t lsn);
   // Wants that all records before `lsn` are durable, and waits for it.
   // UNAVAILABLE: the journal has failed before that; whether they are durable
   // is unknown. OUT_OF_RANGE: `lsn` lies behind the tail.
@@ -182,17 +194,31 @@ class Journal {
   void RunCommits();
   // Waits for more records while nobody waits for any.
   void Linger();
+  // Whether records wait that may linger.
+  [[nodiscard]] bool HasRecords();
+  // No more records than those that wait are to be expected: a stop.
+  [[nodiscard]] bool IsAtTheEnd();
+  // Ends Linger, if its group is due.
+  void WakeCommits();
+  void RaiseWanted(uint64_t lsn);
   // Whether the next group is written now.
   [[nodiscard]] bool IsDue() const;
   void RunMaker();
   // Commits what is published, or waits. False: there is nothing.
   bool CommitOne();
   void WaitForRecords();
+  // Waits until a record is published, or a caller has taken all of them.
+  void WaitForPublication();
   bool SealNow();
   // Waits for a segment for `bytes` bytes of records. False: there is none, and
   // the journal has failed, is closed or has no threads.
-  bool WaitForSegment(uint64_t bytes);
-  bool WriteGroup(uint32_t records);
+  bool WaitForSegment(uint64_t bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // `by_caller`: CommitHere tells the events.
+  bool WriteGroup(uint32_t records, bool by_caller)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
+  // False: nothing was committed.
+  bool CommitForCaller() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // Tells the events that the disk has failed, once.
   void Fail(const absl::Status& status);
   [[nodiscard]] bool HasFailed() const {
@@ -213,6 +239,7 @@ class Journal {
   RecoveryReport report_;
 
   std::unique_ptr<Segments> segments_;
+  // Written to, and records taken from the ring, under commit_mutex_.
   std::unique_ptr<Committer> committer_;
   std::unique_ptr<JournalRing> ring_;
 
@@ -232,9 +259,30 @@ class Journal {
   // The commit thread lingers. It writes this, seq_cst, and then looks at
   // wanted_ again, so one of the two sees the other.
   Atomic<bool> lingers_{false};
+  // How often somebody has begun to wait, and how often CommitHere was called.
+  // Relaxed: LoneCallers reads them.
+  Atomic<uint64_t> waits_{0};
+  Atomic<uint64_t> callers_{0};
+  // What LoneCallers says. Written under commit_mutex_, relaxed: a hint.
+  Atomic<bool> callers_may_commit_{false};
+  // Groups that callers have committed, and when the last one was durable.
+  // Written under commit_mutex_, relaxed; a stale value makes a record linger
+  // less.
+  Atomic<uint64_t> groups_by_callers_{0};
+  Atomic<uint64_t> caller_committed_ns_{0};
   Atomic<bool> failed_{false};
   Atomic<bool> stopping_{false};
   Atomic<uint64_t> unpublished_stalls_{0};
+
+  // Held by the one that commits, also while the disk syncs. Locked before
+  // mutex_.
+  Mutex commit_mutex_;
+  LoneCallers lone_callers_ ABSL_GUARDED_BY(commit_mutex_);
+  // waits_ and callers_ when the last group was durable.
+  uint64_t waits_before_ ABSL_GUARDED_BY(commit_mutex_) = 0;
+  uint64_t callers_before_ ABSL_GUARDED_BY(commit_mutex_) = 0;
+  // Taken from the ring, and not written for want of room.
+  JournalRing::Taken pending_ ABSL_GUARDED_BY(commit_mutex_);
 
   Mutex mutex_;
   // durable_ or failed_ has changed: for AwaitDurable.
@@ -259,8 +307,6 @@ class Journal {
 
   // The maker's: its last attempt has found no room.
   bool is_short_of_room_ = false;
-  // The commit thread's: taken from the ring, and not written for want of room.
-  JournalRing::Taken pending_;
 
   bool closed_ = false;
   SystemThread commits_;

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -22,6 +23,8 @@ constexpr uint64_t kUnpublishedRestNs = 50'000;
 // Between two attempts to make a segment when there is no room for it.
 constexpr std::chrono::milliseconds kNoRoomRest(200);
 constexpr int kNice = -10;
+// A caller does not write more than this for others.
+constexpr uint64_t kCallersBytes = 64 << 10;
 
 // Everybody waits for the commit thread. Without the right to do so, it has the
 // priority of the others.
@@ -42,13 +45,36 @@ bool Journal::IsDue() const {
          stopping_.load(std::memory_order_acquire);
 }
 
+bool Journal::HasRecords() {
+  const MutexLock lock(commit_mutex_);
+  return pending_.records == 0 && ring_->HasPublished();
+}
+
 void Journal::Linger() {
-  if (pending_.records != 0 || !ring_->HasPublished() || IsDue()) return;
+  if (!HasRecords() || IsDue()) return;
   const MutexLock lock(mutex_);
   lingers_.store(true, std::memory_order_seq_cst);
-  (void)due_.wait_for(mutex_, std::chrono::nanoseconds(options_.linger_ns),
-                      [this] { return IsDue(); });
+  uint64_t wait_ns = options_.linger_ns;
+  for (;;) {
+    const uint64_t groups = groups_by_callers_.load(std::memory_order_relaxed);
+    const bool is_due = due_.wait_for(mutex_, std::chrono::nanoseconds(wait_ns),
+                                      [this] { return IsDue(); });
+    if (is_due ||
+        groups_by_callers_.load(std::memory_order_relaxed) == groups) {
+      break;
+    }
+    // A caller has taken the records that lingered.
+    const uint64_t since = options_.clock->MonotonicNs() -
+                           caller_committed_ns_.load(std::memory_order_relaxed);
+    wait_ns = options_.linger_ns - std::min(since, options_.linger_ns);
+  }
   lingers_.store(false, std::memory_order_relaxed);
+}
+
+bool Journal::IsAtTheEnd() {
+  if (!stopping_.load(std::memory_order_acquire)) return false;
+  const MutexLock lock(commit_mutex_);
+  return pending_.records != 0 || ring_->tail() == ring_->taken();
 }
 
 void Journal::RunCommits() {
@@ -57,8 +83,7 @@ void Journal::RunCommits() {
   while (!HasFailed()) {
     Linger();
     if (CommitOne()) continue;
-    if (stopping_.load(std::memory_order_acquire) &&
-        (pending_.records != 0 || ring_->tail() == ring_->taken())) {
+    if (IsAtTheEnd()) {
       (void)SealNow();
       return;
     }
@@ -67,19 +92,26 @@ void Journal::RunCommits() {
 }
 
 void Journal::WaitForRecords() {
-  const Clock& clock = *options_.clock;
-  const uint64_t since = clock.MonotonicNs();
-  if (ring_->tail() == ring_->taken()) {
-    ring_->Sleep(options_.seal_after_ns);
-    if (clock.MonotonicNs() - since >= options_.seal_after_ns &&
-        ring_->tail() == ring_->taken()) {
-      (void)SealNow();
-    }
+  if (ring_->tail() != ring_->taken()) {
+    WaitForPublication();
     return;
   }
+  const Clock& clock = *options_.clock;
+  const uint64_t since = clock.MonotonicNs();
+  ring_->Sleep(options_.seal_after_ns);
+  if (clock.MonotonicNs() - since >= options_.seal_after_ns &&
+      ring_->tail() == ring_->taken()) {
+    (void)SealNow();
+  }
+}
+
+void Journal::WaitForPublication() {
   // Somebody is between Reserve and Publish.
+  const Clock& clock = *options_.clock;
+  const uint64_t since = clock.MonotonicNs();
   bool counted = false;
-  for (int looks = 0; !ring_->HasPublished(); ++looks) {
+  for (int looks = 0; ring_->tail() != ring_->taken() && !HasRecords();
+       ++looks) {
     if (looks < kLooks) {
       YieldThread();
     } else {
@@ -94,6 +126,7 @@ void Journal::WaitForRecords() {
 }
 
 bool Journal::CommitOne() {
+  const MutexLock lock(commit_mutex_);
   if (HasFailed()) return false;
   if (pending_.records == 0) {
     pending_ = ring_->Take(options_.max_group_bytes, committer_->Buffer());
@@ -101,16 +134,60 @@ bool Journal::CommitOne() {
   if (pending_.records == 0) return false;
   if (!WaitForSegment(pending_.bytes)) return false;
   const uint32_t records = std::exchange(pending_, {}).records;
-  return WriteGroup(records);
+  return WriteGroup(records, /*by_caller=*/false);
 }
 
-bool Journal::WriteGroup(uint32_t records) {
+uint64_t Journal::CommitHere(uint64_t lsn) {
+  uint64_t durable = DurableLsn();
+  if (durable > lsn) return durable;
+  callers_.fetch_add(1, std::memory_order_relaxed);
+  if (!options_.threads || !commit_mutex_.try_lock()) return 0;
+  const bool committed = CommitForCaller();
+  commit_mutex_.unlock();
+  if (!committed) return 0;
+  durable = DurableLsn();
+  if (durable > lsn) return durable;
+  // A record before it was not published.
+  events_.Durable(durable);
+  return 0;
+}
+
+bool Journal::CommitForCaller() {
+  if (!lone_callers_.MayCommit() || pending_.records != 0 || HasFailed() ||
+      stopping_.load(std::memory_order_acquire)) {
+    return false;
+  }
+  const uint64_t bytes = ring_->tail() - ring_->taken();
+  if (bytes == 0 || bytes > kCallersBytes || !committer_->HasRoom(bytes)) {
+    return false;
+  }
+  const JournalRing::Taken taken = ring_->Take(bytes, committer_->Buffer());
+  if (taken.records == 0) return false;
+  waits_.fetch_add(1, std::memory_order_relaxed);
+  if (!WriteGroup(taken.records, /*by_caller=*/true)) return false;
+  caller_committed_ns_.store(options_.clock->MonotonicNs(),
+                             std::memory_order_relaxed);
+  groups_by_callers_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool Journal::WriteGroup(uint32_t records, bool by_caller) {
   FailPoint();
+  const uint64_t since_ns = options_.clock->MonotonicNs();
   if (auto status = committer_->Write(records); !status.ok()) {
     // Never repeated: file_system.h, SyncData.
     Fail(status);
     return false;
   }
+  const uint64_t waits = waits_.load(std::memory_order_relaxed);
+  const uint64_t callers = callers_.load(std::memory_order_relaxed);
+  lone_callers_.Committed(
+      {.waits = waits - std::exchange(waits_before_, waits),
+       .callers = callers - std::exchange(callers_before_, callers),
+       .by_caller = by_caller,
+       .took_ns = options_.clock->MonotonicNs() - since_ns});
+  callers_may_commit_.store(lone_callers_.MayCommit(),
+                            std::memory_order_relaxed);
   const uint64_t lsn = committer_->durable_lsn();
   {
     // Under the mutex, so that AwaitDurable misses no change.
@@ -118,7 +195,7 @@ bool Journal::WriteGroup(uint32_t records) {
     durable_.store(lsn, std::memory_order_release);
     changed_.notify_all();
   }
-  events_.Durable(lsn);
+  if (!by_caller) events_.Durable(lsn);
   MayHaveCaughtUp();
   return true;
 }
@@ -155,12 +232,13 @@ bool Journal::WaitForSegment(uint64_t bytes) {
 }
 
 bool Journal::SealNow() {
+  const MutexLock lock(commit_mutex_);
   if (HasFailed() || pending_.records != 0 || committer_->is_sealed()) {
     return false;
   }
   (void)committer_->Buffer();
   if (!WaitForSegment(0)) return false;
-  return WriteGroup(0);
+  return WriteGroup(0, /*by_caller=*/false);
 }
 
 void Journal::Seal() { (void)SealNow(); }

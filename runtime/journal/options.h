@@ -29,6 +29,9 @@ struct JournalOptions {
   // group, so that they share the sync of the next one. At most a few hundred
   // KiB of records wait.
   uint64_t linger_ns = 2'000'000;
+  // After this many groups that one caller alone has waited for, such a caller
+  // may commit its record itself (Journal::CommitHere).
+  uint32_t lone_groups = 8;
   // After this long without a record the last group is sealed.
   uint64_t seal_after_ns = 1'000'000'000;
   // Segments that are made ahead: at least this many, and at most eight if they
@@ -55,6 +58,8 @@ struct JournalOptions {
 // What the journal has done since it was opened.
 struct JournalStats {
   uint64_t groups = 0;
+  // Of them those that callers have committed (Journal::CommitHere).
+  uint64_t groups_by_callers = 0;
   uint64_t records = 0;
   // Of records, and of what was written with headers and padding.
   uint64_t record_bytes = 0;

@@ -144,7 +144,7 @@ void JournalRing::Sleep(uint64_t timeout_ns) {
   sleeping_.store(true, std::memory_order_seq_cst);
   FailPoint();
   // (3)
-  if (tail_.load(std::memory_order_seq_cst) == taken_ &&
+  if (tail_.load(std::memory_order_seq_cst) == taken() &&
       !closed_.load(std::memory_order_relaxed)) {
     (void)parker_.Wait(timeout_ns);
   }
@@ -167,14 +167,15 @@ void JournalRing::RefuseWaits() {
 }
 
 bool JournalRing::HasPublished() const {
-  return WordAt(taken_).load(std::memory_order_acquire) != 0;
+  return WordAt(taken()).load(std::memory_order_acquire) != 0;
 }
 
 JournalRing::Taken JournalRing::Take(uint64_t limit, std::string& out) {
   Taken result;
+  uint64_t at = taken();
   for (;;) {
     // (2); pairs with the release in Publish.
-    const uint64_t word = WordAt(taken_).load(std::memory_order_acquire);
+    const uint64_t word = WordAt(at).load(std::memory_order_acquire);
     if (word == 0) break;
     const uint64_t length = word & UINT32_MAX;
     const uint64_t bytes = AlignUp(length, 8);
@@ -185,24 +186,25 @@ JournalRing::Taken JournalRing::Take(uint64_t limit, std::string& out) {
     out.append(reinterpret_cast<const char*>(&shown), sizeof shown);
     if ((flags & kByPointerFlag) != 0) {
       const uint64_t address =
-          WordAt(taken_ + kRecordHeaderBytes).load(std::memory_order_relaxed);
+          WordAt(at + kRecordHeaderBytes).load(std::memory_order_relaxed);
       const std::unique_ptr<std::string> owner(
           std::bit_cast<std::string*>(address));
       out.append(*owner);
-      Clear(taken_, 2 * kRecordHeaderBytes);
+      Clear(at, 2 * kRecordHeaderBytes);
     } else {
-      CopyOut(taken_ + kRecordHeaderBytes, payload_bytes, out);
-      Clear(taken_, bytes);
+      CopyOut(at + kRecordHeaderBytes, payload_bytes, out);
+      Clear(at, bytes);
     }
     out.append(bytes - length, '\0');
-    taken_ += bytes;
+    at += bytes;
     result.bytes += bytes;
     ++result.records;
   }
   if (result.records == 0) return result;
   FailPoint();
+  taken_.store(at, std::memory_order_relaxed);
   // (2), (4); seq_cst, which includes release.
-  released_.store(taken_, std::memory_order_seq_cst);
+  released_.store(at, std::memory_order_seq_cst);
   FailPoint();
   if (waiting_.load(std::memory_order_seq_cst) > 0) {
     const MutexLock lock(mutex_);

@@ -25,8 +25,9 @@
 // They take as many positions as any other record, but only 16 bytes are
 // written.
 //
-// Thread-safety: Reserve, Publish, tail: any thread. Take and the functions of
-// sleeping: the committer alone.
+// Thread-safety: Reserve, Publish, tail, taken: any thread. Take and
+// HasPublished: one thread at a time, the committer of that moment. Sleep: one
+// thread, which commits what nobody else does.
 #pragma once
 
 #include <atomic>
@@ -127,7 +128,9 @@ class JournalRing {
   // `limit` is taken alone. Gives their room back.
   Taken Take(uint64_t limit, std::string& out);
   // The position behind all records that were taken.
-  [[nodiscard]] uint64_t taken() const { return taken_; }
+  [[nodiscard]] uint64_t taken() const {
+    return taken_.load(std::memory_order_relaxed);
+  }
   // True: a record is published and not taken.
   [[nodiscard]] bool HasPublished() const;
   // Sleeps until a record is reserved or Wake is called, for at most
@@ -159,8 +162,9 @@ class JournalRing {
   // it with waiting_, (2) with the acquire in Reserve. Stale values are
   // smaller, so a thread sees less room than there is.
   alignas(64) Atomic<uint64_t> released_;
-  // The committer's own.
-  uint64_t taken_;
+  // The committer's. The thread that sleeps reads it, relaxed: with a stale
+  // value it does not sleep.
+  Atomic<uint64_t> taken_;
 
   // Written by the committer, and by the thread that wakes it; seq_cst, (3).
   alignas(64) Atomic<bool> sleeping_{false};

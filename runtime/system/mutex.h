@@ -22,6 +22,10 @@ class ABSL_LOCKABLE Mutex {
 #ifndef ACTORD_FAIL_POINTS
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { pthread_mutex_lock(&mutex_); }
   void unlock() ABSL_UNLOCK_FUNCTION() { pthread_mutex_unlock(&mutex_); }
+  // False: it is locked, maybe by this thread.
+  [[nodiscard]] bool try_lock() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) {
+    return pthread_mutex_trylock(&mutex_) == 0;
+  }
 #else
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
     if (interleaver == nullptr) {
@@ -34,6 +38,11 @@ class ABSL_LOCKABLE Mutex {
       interleaver->AwaitMutex(this);
       WillChange(this);
     }
+  }
+  [[nodiscard]] bool try_lock() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) {
+    if (interleaver != nullptr) interleaver->MaySwitch();
+    WillChange(this);
+    return pthread_mutex_trylock(&mutex_) == 0;
   }
   void unlock() ABSL_UNLOCK_FUNCTION() {
     WillChange(this);

@@ -117,6 +117,83 @@ TEST_P(JournalThreadsTest, CloseWritesWhatLingers) {
   }
 }
 
+TEST_P(JournalThreadsTest, CallerThatIsAloneCommitsItsRecord) {
+  options_.linger_ns = kAnHourNs;
+  options_.lone_groups = 2;
+  Open();
+  int records = 0;
+  // A sync that takes long, or a commit thread that is about to sleep, only
+  // puts it off.
+  Await([&] {
+    ++records;
+    const uint64_t lsn = *journal_->Append({kTestKind, 0, "a"});
+    const uint64_t durable = journal_->CommitHere(lsn);
+    if (durable != 0) {
+      EXPECT_GT(durable, lsn);
+      EXPECT_EQ(journal_->DurableLsn(), durable);
+      EXPECT_LE(events_->durable(), lsn) << "the caller tells it";
+      return true;
+    }
+    journal_->Want(lsn);
+    Await([&] { return journal_->DurableLsn() > lsn; });
+    return false;
+  });
+  EXPECT_EQ(journal_->Stats().groups_by_callers, 1u);
+  EXPECT_GT(records, 2) << "two groups show that the caller is alone";
+}
+
+TEST_P(JournalThreadsTest, WhatLingersWhileCallersCommitIsNotForgotten) {
+  options_.linger_ns = 2'000'000;
+  options_.lone_groups = 0;
+  Open();
+  for (int i = 0; i < 50; ++i) {
+    const uint64_t lsn = *journal_->Append({kTestKind, 0, "wanted"});
+    if (journal_->CommitHere(lsn) == 0) journal_->Want(lsn);
+    const uint64_t last = *journal_->Append({kTestKind, 0, "not wanted"});
+    if (i % 10 == 9) {
+      Await([&] { return journal_->DurableLsn() > last; });
+    }
+  }
+}
+
+TEST_P(JournalThreadsTest, CallersAndThreadsShareTheJournal) {
+  constexpr int kThreads = 4;
+  constexpr int kRecords = 300;
+  options_.lone_groups = 0;
+  Open();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([this, t] {
+      for (int i = 0; i < kRecords; ++i) {
+        std::string payload = std::to_string(t) + " " + std::to_string(i) + " ";
+        payload.resize(payload.size() + (i % 50 == 0 ? 100000u : 300u), 'p');
+        const auto lsn = journal_->Append({kTestKind, 0, payload});
+        ASSERT_TRUE(lsn.ok());
+        if (i % 4 == 0) continue;
+        if (const uint64_t durable = journal_->CommitHere(*lsn)) {
+          EXPECT_GT(durable, *lsn);
+        } else {
+          ASSERT_TRUE(journal_->AwaitDurable(*lsn + 8).ok());
+        }
+        EXPECT_GT(journal_->DurableLsn(), *lsn);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  journal_->Close();
+  EXPECT_EQ(journal_->DurableLsn(), journal_->Tail());
+  EXPECT_GT(journal_->Stats().groups_by_callers, 0u);
+  EXPECT_EQ(journal_->CommitHere(journal_->Tail()), 0u);
+  Open();
+  const auto payloads = ReadAll(*journal_, journal_->FirstLsn());
+  ASSERT_TRUE(payloads.ok()) << payloads.status();
+  ASSERT_THAT(*payloads, SizeIs(kThreads * kRecords));
+  std::vector<int> next(kThreads, 0);
+  for (const std::string& payload : *payloads) {
+    EXPECT_EQ(std::stoi(payload.substr(2)), next[payload[0] - '0']++);
+  }
+}
+
 TEST_P(JournalThreadsTest, ManyThreadsAppendAndWait) {
   constexpr int kThreads = 4;
   constexpr int kRecords = 400;
@@ -228,6 +305,19 @@ TEST_P(JournalFaultThreadsTest, AFailedSyncEndsAllWaits) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(events_->failures(), SizeIs(1));
   journal_->Close();
+}
+
+TEST_P(JournalFaultThreadsTest, CallerWhoseSyncFailsIsNotToldThatItIsDurable) {
+  options_.lone_groups = 0;
+  options_.linger_ns = kAnHourNs;
+  Open();
+  disk_.FailNext(SimulatedDisk::Call::kSync, ".seg", EIO);
+  const uint64_t lsn = *journal_->Append({kTestKind, 0, "lost"});
+  EXPECT_EQ(journal_->CommitHere(lsn), 0u);
+  journal_->Want(lsn);
+  Await([&] { return events_->failures().size() == 1; });
+  EXPECT_EQ(journal_->CommitHere(lsn), 0u);
+  EXPECT_LE(journal_->DurableLsn(), lsn);
 }
 
 TEST_P(JournalFaultThreadsTest, WithoutRoomItWaitsAndResumesByItself) {

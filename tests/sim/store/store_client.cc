@@ -159,7 +159,7 @@ void StoreClient::Send(Outside::Sending& sending) {
   const absl::Status status =
       runtime_.Send(sending.to, message, Owner::kAny, &position,
                     sending.id.empty() ? nullptr : &id);
-  runtime_.WhenDurable(position, [this, status, &sending, &ids] {
+  runtime_.WhenDurableHere(position, [this, status, &sending, &ids] {
     if (!sending.id.empty()) {
       ids.End(ids.KeyOf(Owner::kNobody, sending.id),
               status.ok() ? absl::StatusOr<Pid>(sending.to)
@@ -215,7 +215,7 @@ void StoreClient::Await() {
 
 void StoreClient::LookUp() {
   const auto found = runtime_.FindName("name/" + std::to_string(Draw(4)));
-  runtime_.WhenDurable(runtime_.LastPosition(), [this, found] {
+  runtime_.WhenDurableHere(runtime_.LastPosition(), [this, found] {
     if (found.ok()) outside_.HearOf(*found);
   });
 }
@@ -227,7 +227,7 @@ void StoreClient::Terminate() {
   uint64_t position = 0;
   const absl::Status status =
       runtime_.Terminate(*of, "why not", Owner::kAny, &position);
-  runtime_.WhenDurable(position, [this, status, pid = *of] {
+  runtime_.WhenDurableHere(position, [this, status, pid = *of] {
     if (status.ok()) return outside_.HearTerminated(pid);
     CheckRefusal(status, pid);
   });

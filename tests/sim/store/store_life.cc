@@ -86,6 +86,7 @@ OpenedStore::Options StoreLife::OptionsOf(runtime::SimulatedDisk& disk,
   journal.max_unsynced_bytes = style.max_unsynced_bytes;
   journal.max_group_bytes = 64 << 10;
   journal.linger_ns = style.linger_ns;
+  journal.lone_groups = style.lone_groups;
   journal.files = &disk;
   journal.clock = &clock;
   journal.seed = 1;

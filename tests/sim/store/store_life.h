@@ -27,6 +27,7 @@ struct StoreStyle {
   uint64_t round_ns = 0;
   uint64_t max_unsynced_bytes = 0;
   uint64_t linger_ns = 0;
+  uint32_t lone_groups = 0;
   absl::Duration passivate_after = absl::InfiniteDuration();
 };
 

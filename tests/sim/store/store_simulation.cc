@@ -51,6 +51,8 @@ StoreStyle DrawStoreStyle(Random& random) {
                        : OneOf(random, {100'000'000, 60'000'000'000});
   style.max_unsynced_bytes = OneOf(random, {8 << 10, 64 << 10, 256 << 10});
   style.linger_ns = OneOf(random, {0, 2'000'000, 2'000'000});
+  style.lone_groups =
+      static_cast<uint32_t>(OneOf(random, {0, 0, 1, UINT32_MAX}));
   const uint64_t passivate_ms = OneOf(random, {0, 2, 20});
   if (passivate_ms != 0) {
     style.passivate_after =
