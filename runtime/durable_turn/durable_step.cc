@@ -14,6 +14,9 @@ namespace {
 // A history is warned of when it has reached this part of its limits.
 constexpr uint64_t kWarnedShare = 5;
 
+// Of the effects or the image of the last step, whose memory is kept.
+constexpr size_t kMaxKeptBytes = 64 << 10;
+
 // An image stands for the state, so the record needs of the answers of the
 // World those alone that change the runtime: children, and when they began.
 void KeepChildren(StepRecord& record) {
@@ -125,7 +128,7 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
   if (!failure && !ends) failure = TakeImage(process, turn, state, image);
   absl::StatusOr<uint64_t> position;
   if (!failure) {
-    records::Step step = RecordOfStep(process, turn, std::move(image));
+    records::Step& step = RecordOfStep(process, turn, std::move(image));
     if (ends) {
       step.end = EndOf(EndOfLife(caller_.input(), record), record.result);
     }
@@ -135,6 +138,7 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
       if (PositionOf(*event) != 0) consumed_bytes += event->payload_bytes;
     }
     state.CountStep(step, consumed_bytes);
+    if (step.image && step.image->size() > kMaxKeptBytes) step.image.reset();
     if (!position.ok()) {
       failure = Failed(position.status().code(),
                        std::string(position.status().message()));
@@ -195,14 +199,20 @@ std::optional<EndCause> DurableTurn::TakeImage(
   return std::nullopt;
 }
 
-records::Step DurableTurn::RecordOfStep(const Process& process,
-                                        const Turn& turn,
-                                        std::optional<std::string> image) {
-  records::Step step{.pid = PidOf(process, turn),
-                     .turn = TurnOf(process),
-                     .deadlines = yields_.DeadlinesOf(caller_.record().effects),
-                     .image = std::move(image),
-                     .at_ns = durable().NowNs()};
+records::Step& DurableTurn::RecordOfStep(const Process& process,
+                                         const Turn& turn,
+                                         std::optional<std::string> image) {
+  records::Step& step = step_;
+  step.pid = PidOf(process, turn);
+  step.turn = TurnOf(process);
+  step.consumed.list.clear();
+  step.record.clear();
+  if (step.record.capacity() > kMaxKeptBytes) step.record.shrink_to_fit();
+  step.deadlines = yields_.DeadlinesOf(caller_.record().effects);
+  step.image = std::move(image);
+  step.end.reset();
+  step.at_ns = durable().NowNs();
+  step.order.clear();
   std::vector<const actord_event*> others;
   std::string order;
   bool is_mixed = false;  // an event with a position follows one without

@@ -206,8 +206,9 @@ class DurableTurn {
   void OweCalls(Process& process, const Turn& turn, const DurableState& state);
   // Why the step fails; nullopt: it does not.
   std::optional<EndCause> FailureOfStep(const Process& process);
-  records::Step RecordOfStep(const Process& process, const Turn& turn,
-                             std::optional<std::string> image);
+  // Valid until the next step of this thread.
+  records::Step& RecordOfStep(const Process& process, const Turn& turn,
+                              std::optional<std::string> image);
   records::TurnImage TurnOf(const Process& process) const;
   records::End EndOf(const EndCause& cause, const Payload& result) const;
   // Completes the process.spawn that waits for the Init of the process, with
@@ -236,6 +237,8 @@ class DurableTurn {
   LiveWorld& world_;
   Lane& lane_;
   StepMarks::Mark* const mark_;  // null: there is none
+  // The record of the last step. Kept, so that the next one needs less memory.
+  records::Step step_;
   StateImages images_;
   HistoryReplay replay_;
   LoggedSends sends_;

@@ -20,20 +20,23 @@ constexpr std::string_view kFlatContentType = "application/octet-stream";
 absl::StatusOr<std::string> StateImages::Take(Process& process,
                                               const Turn& turn) {
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  absl::StatusOr<StateImage> image;
+  std::string encoded;
   if (type.durability.kind == rules::Durability::kFlatImage) {
-    image = StateImage{
-        .state = {.bytes = std::string(static_cast<const char*>(process.state),
-                                       type.durability.flat_bytes),
-                  .content_type = {}},
-        .version = type.version,
-        .flat_version = type.durability.flat_version};
-  } else {
-    image = Snapshot(process, turn, type);
+    flat_.state.bytes.assign(static_cast<const char*>(process.state),
+                             type.durability.flat_bytes);
+    flat_.version = type.version;
+    flat_.flat_version = type.durability.flat_version;
+    flat_.next_tag = process.next_tag;
+    // More than the keys and numbers take.
+    constexpr size_t kFieldsBytes = 32;
+    encoded.reserve(flat_.state.bytes.size() + flat_.version.size() +
+                    kFieldsBytes);
+    EncodeFields(flat_, encoded);
+    return encoded;
   }
+  absl::StatusOr<StateImage> image = Snapshot(process, turn, type);
   if (!image.ok()) return image.status();
   image->next_tag = process.next_tag;
-  std::string encoded;
   EncodeFields(*image, encoded);
   return encoded;
 }

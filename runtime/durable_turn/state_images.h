@@ -49,6 +49,8 @@ class StateImages {
 
   StepCaller& caller_;
   Lane& lane_;
+  // The last image of a flat state. Kept, so that the next one needs no memory.
+  StateImage flat_;
 };
 
 }  // namespace actord::runtime

@@ -10,6 +10,14 @@ namespace actord::runtime {
 namespace {
 
 constexpr uint64_t kMaxNumber = 1 << 16;
+constexpr size_t kMaxVarintBytes = 10;
+
+// Puts the number at `at`, and returns the place behind it.
+char* PutVarint(uint64_t value, char* at) {
+  for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
+  *at++ = static_cast<char>(value);
+  return at;
+}
 
 size_t VarintBytes(uint64_t value) {
   return value == 0 ? 1 : (static_cast<size_t>(std::bit_width(value)) + 6) / 7;
@@ -26,13 +34,8 @@ uint64_t Unfold(uint64_t bits) {
 }  // namespace
 
 void FieldWriter::LongVarint(uint64_t value) {
-  char bytes[10];
-  size_t size = 0;
-  for (; value >= 0x80; value >>= 7) {
-    bytes[size++] = static_cast<char>(value | 0x80);
-  }
-  bytes[size++] = static_cast<char>(value);
-  out_.append(bytes, size);
+  char bytes[kMaxVarintBytes];
+  out_.append(bytes, static_cast<size_t>(PutVarint(value, bytes) - bytes));
 }
 
 size_t FieldWriter::KeyBytes(uint32_t number) {
@@ -58,11 +61,13 @@ void FieldWriter::Write(uint32_t number, const Position& value, FieldUse use) {
 }
 
 void FieldWriter::Body(const Pid& value) {
+  char bytes[4 * kMaxVarintBytes];
   // The top bit of the node last, so that the node of a home is one byte.
-  Varint(std::rotl(value.node, 1));
-  Varint(value.incarnation);
-  Varint(value.slot);
-  Varint(value.generation);
+  char* end = PutVarint(std::rotl(value.node, 1), bytes);
+  end = PutVarint(value.incarnation, end);
+  end = PutVarint(value.slot, end);
+  end = PutVarint(value.generation, end);
+  out_.append(bytes, static_cast<size_t>(end - bytes));
 }
 
 void FieldWriter::Body(const Positions& value) {

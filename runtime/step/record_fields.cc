@@ -20,30 +20,34 @@ bool HasSender(uint16_t type) {
 
 size_t RecordWriter::Begin(uint16_t kind) {
   const size_t begin = out_.size();
-  Write(kind);
-  Write(uint16_t{0});
-  Write(uint32_t{0});
+  char header[RecordReader::kHeaderBytes] = {};
+  Put(kind, header);
+  out_.append(header, sizeof header);
   return begin;
 }
 
 void RecordWriter::End(size_t begin) {
-  auto length =
-      static_cast<uint32_t>(out_.size() - begin - RecordReader::kHeaderBytes);
-  for (size_t i = begin + 4; i < begin + 8; ++i, length >>= 8) {
-    out_[i] = static_cast<char>(length);
-  }
+  const size_t length = out_.size() - begin - RecordReader::kHeaderBytes;
+  Put(static_cast<uint32_t>(length), out_.data() + begin + 4);
 }
 
 void RecordWriter::Write(std::string_view text) {
   Write(static_cast<uint32_t>(text.size()));
-  out_.append(text);
+  if (!text.empty()) out_.append(text);
+}
+
+char* RecordWriter::Put(const Pid& pid, char* at) {
+  for (const uint32_t word :
+       {pid.node, pid.incarnation, pid.slot, pid.generation}) {
+    at = Put(word, at);
+  }
+  return at;
 }
 
 void RecordWriter::Write(const Pid& pid) {
-  Write(pid.node);
-  Write(pid.incarnation);
-  Write(pid.slot);
-  Write(pid.generation);
+  char bytes[sizeof(Pid)];
+  Put(pid, bytes);
+  out_.append(bytes, sizeof bytes);
 }
 
 void RecordWriter::Write(const actord_payload& payload) {
@@ -53,16 +57,18 @@ void RecordWriter::Write(const actord_payload& payload) {
 
 void RecordWriter::Write(const Content& content) {
   if (!content) return Write(kNothing);
+  // The form, the type, and the longer of a PID and a tag with a status.
+  char bytes[sizeof(uint8_t) + sizeof(uint16_t) + sizeof(Pid)];
+  char* end = nullptr;
   if (HasSender(content->type)) {
-    Write(kWithSender);
-    Write(content->type);
-    Write(FromAbi(content->from));
+    end = Put(content->type, Put(kWithSender, bytes));
+    end = Put(FromAbi(content->from), end);
   } else {
-    Write(kWithCompletion);
-    Write(content->type);
-    Write(content->completion.tag);
-    Write(content->completion.status);
+    end = Put(content->type, Put(kWithCompletion, bytes));
+    end = Put(content->completion.tag, end);
+    end = Put(content->completion.status, end);
   }
+  out_.append(bytes, static_cast<size_t>(end - bytes));
   Write(content->topic());
   Write(content->payload());
 }

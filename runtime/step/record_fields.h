@@ -32,10 +32,9 @@ class RecordWriter {
   template <typename Number>
   requires std::integral<Number> || std::is_enum_v<Number>
   void Write(Number number) {
-    auto bits = static_cast<uint64_t>(number);
-    for (size_t i = 0; i < sizeof(Number); ++i, bits >>= 8) {
-      out_.push_back(static_cast<char>(bits));
-    }
+    char bytes[sizeof(Number)];
+    Put(number, bytes);
+    out_.append(bytes, sizeof bytes);
   }
   void Write(std::string_view text);
   void Write(const std::string& text) { Write(std::string_view(text)); }
@@ -44,6 +43,18 @@ class RecordWriter {
   void Write(const Content& content);
 
  private:
+  // Puts the number at `at`, and returns the place behind it. The string grows
+  // by several numbers at once: each append costs as much as some of them.
+  template <typename Number>
+  static char* Put(Number number, char* at) {
+    auto bits = static_cast<uint64_t>(number);
+    for (size_t i = 0; i < sizeof(Number); ++i, bits >>= 8) {
+      at[i] = static_cast<char>(bits);
+    }
+    return at + sizeof(Number);
+  }
+  static char* Put(const Pid& pid, char* at);
+
   std::string& out_;
 };
 
