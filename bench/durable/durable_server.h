@@ -5,10 +5,13 @@
 #pragma once
 
 #include <grpcpp/create_channel.h>
+#include <sys/stat.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -23,8 +26,9 @@ namespace actord::bench {
 class DurableServer {
  public:
   explicit DurableServer(int workers)
-      : server_(ProgramPath("actord"),
-                DaemonArguments(workers, directory_.path() + "/store")) {}
+      : server_(
+            ProgramPath("actord"),
+            DaemonArguments(workers, directory_.path() + "/store/journal")) {}
 
   // A directory on the same disk, for other files.
   [[nodiscard]] const std::string& directory() const {
@@ -47,8 +51,26 @@ class DurableServer {
     }
     Fail("cannot read what the daemon has written");
   }
+  // Of these, the zeros of the segments that were made since the last call.
+  // Segments that are used again are not filled again. To be called at least
+  // once for each 256 MiB of records, so that it sees each segment.
+  uint64_t ZeroedBytes() {
+    uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(
+             directory_.path() + "/store/journal")) {
+      struct stat file {};
+      if (entry.path().extension() == ".seg" &&
+          stat(entry.path().c_str(), &file) == 0 &&
+          segments_.insert(file.st_ino).second) {
+        bytes += static_cast<uint64_t>(file.st_size);
+      }
+    }
+    return bytes;
+  }
 
  private:
+  // Inodes: a segment that is used again gets another name.
+  std::set<ino_t> segments_;
   const TemporaryDirectory directory_;
   const ServerProcess server_;
 };

@@ -99,12 +99,14 @@ StreamRound SendDurably(v1::ActorService::Stub& stub, uint64_t items,
 
 Json RunStream(const WorkloadOptions& options, uint64_t items, int in_flight) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  const DurableServer server(options.workers);
+  DurableServer server(options.workers);
   const auto stub = server.NewStub();
   Floor floor(server.directory());
   std::vector<double> seconds, p50_us, p99_us, floor_rate, floor_p50_us;
   const double cpu_before = server.CpuSeconds();
   const uint64_t disk_before = server.WrittenBytes();
+  (void)server.ZeroedBytes();
+  uint64_t zeroed = 0;
   for (int round = 0; round < kDurableRounds; ++round) {
     const Floor::Rate rate = floor.Run(
         in_flight, kBatchItems * kDurableItemBytes, items / kBatchItems);
@@ -115,6 +117,7 @@ Json RunStream(const WorkloadOptions& options, uint64_t items, int in_flight) {
     seconds.push_back(result.seconds);
     p50_us.push_back(Median(result.waits_us));
     p99_us.push_back(Quantile(result.waits_us, 0.99));
+    zeroed += server.ZeroedBytes();
   }
   const double messages = static_cast<double>(items) * kDurableRounds;
   Json figures = Figures(static_cast<int64_t>(items), Median(seconds));
@@ -126,7 +129,9 @@ Json RunStream(const WorkloadOptions& options, uint64_t items, int in_flight) {
   figures["daemon_cpu_ns_per_op"] =
       (server.CpuSeconds() - cpu_before) * 1e9 / messages;
   figures["disk_bytes_per_op"] =
-      static_cast<double>(server.WrittenBytes() - disk_before) / messages;
+      static_cast<double>(server.WrittenBytes() - disk_before - zeroed) /
+      messages;
+  figures["zeroed_bytes_per_op"] = static_cast<double>(zeroed) / messages;
   return figures;
 }
 
