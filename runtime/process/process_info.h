@@ -48,12 +48,12 @@ struct ProcessInfo {
   std::string quarantine_reason;
   // Set by Describe alone, at most kMaxDescribed of each.
   static constexpr size_t kMaxDescribed = 100;
-  std::vector<std::string> names;
-  std::string plugin;
-  std::string plugin_version;
-  std::vector<Pid> links;
-  std::vector<Pid> monitors;
-  std::vector<Pid> monitored_by;
+  std::vector<std::string> names = {};
+  std::string plugin = {};
+  std::string plugin_version = {};
+  std::vector<Pid> links = {};
+  std::vector<Pid> monitors = {};
+  std::vector<Pid> monitored_by = {};
   // The page of a list that begins with this process.
   uint32_t place = 0;
 };
