@@ -73,9 +73,10 @@ TEST_F(DeadLettersCommand, ResendContinuesAfterARefusal) {
                                 "--to", "@heir", "-o", "jsonl"});
   EXPECT_EQ(result.status, ExitStatus::kNotFound);
   EXPECT_THAT(result.err, HasSubstr("dead letter d.2: no dead letter d.2"));
-  EXPECT_EQ(result.out,
-            "{\"id\":\"d.1\",\"pid\":\"p-heir\"}\n"
-            "{\"id\":\"d.3\",\"pid\":\"p-heir\"}\n");
+  EXPECT_EQ(result.out, R"({"id":"d.1","pid":"p-heir","receipt":"LOGGED"})"
+                        "\n"
+                        R"({"id":"d.3","pid":"p-heir","receipt":"LOGGED"})"
+                        "\n");
   ASSERT_THAT(daemon_.log().resends, SizeIs(3));
   EXPECT_EQ(daemon_.log().resends[0].to(), "@heir");
   Add("d.4");

@@ -68,6 +68,7 @@ class FakeLists : public v1::ActorService::CallbackService {
       return Answer(context, NoDeadLetter(request->id()));
     }
     response->set_pid("p-heir");
+    response->set_receipt(v1::RECEIPT_LOGGED);
     return Answer(context, grpc::Status::OK);
   }
 
