@@ -79,7 +79,11 @@ std::string Stage::Said(std::string_view text) const {
     return Shorten(std::string(text));
   }
   const size_t colon = text.rfind(": ");
-  if (colon == std::string_view::npos) return "~";
+  // The runtime adds how the callee has ended, if it knows.
+  if (colon == std::string_view::npos ||
+      text.find("has ended without a reply") != std::string_view::npos) {
+    return "~";
+  }
   const std::string_view end = text.substr(colon);
   return script_.find(end.substr(2)) == std::string::npos
              ? "~"

@@ -262,6 +262,11 @@ TEST_F(AdminServerTest, NewClientTakesThePlaceOfTheOneThatWaitsLongest) {
 }
 
 TEST_F(AdminServerTest, FullDescriptorTableRefusesAndThenServes) {
+#if defined(__has_feature)
+#if __has_feature(undefined_behavior_sanitizer)
+  GTEST_SKIP() << "the sanitizer's check of virtual calls needs descriptors";
+#endif
+#endif
   Start();
   ExpectServes();
   const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -110,6 +110,8 @@ const std::map<std::string, Sample>& Samples() {
       {"limits.max_steps", {{"5000"}, "5000"}},
       {"limits.max_lifetime", {{"36h"}, "\"36h\""}},
       {"dead_letters.max_count", {{"0"}, "0"}},
+      {"failures.max_count", {{"5"}, "5"}},
+      {"failures.max_bytes", {{"3MiB"}, "\"3MiB\""}},
       {"dead_letters.max_bytes", {{"1GiB"}, "\"1GiB\""}},
       {"yields.default_timeout", {{"45s"}, "\"45s\""}},
       {"yields.external_max_bytes", {{"64MiB"}, "\"64MiB\""}},
