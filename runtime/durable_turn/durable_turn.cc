@@ -276,7 +276,7 @@ void DurableTurn::FailCalls(const Pid& self, const DurableState& state) {
   }
   for (const auto& [call, caller] : waiting) {
     if (caller.is_kept) {
-      shared_.calls.FailKept(call, &state.end->cause);
+      shared_.calls.FailKept(call);
     } else {
       shared_.calls.FailLogged(caller.yield, self, &state.end->cause, lane_);
     }

@@ -222,16 +222,14 @@ void Calls::AnswerKept(uint64_t position, int32_t status,
   }
 }
 
-void Calls::FailKept(uint64_t position, const EndCause* how) {
-  kept_->Fail(position, how);
-}
+void Calls::FailKept(uint64_t position) { kept_->Fail(position); }
 
 void Calls::Dropped(const Envelope& envelope, const Pid& callee, Lane& lane) {
   if (envelope.type == kEventLoggedCall) {
     const auto header = envelope.ReadHeader<LoggedCallHeader>();
     const Pid caller = FromAbi(envelope.from);
     if (caller.empty()) {
-      FailKept(header.position, nullptr);
+      FailKept(header.position);
     } else {
       FailLogged({caller, header.tag}, callee, nullptr, lane);
     }

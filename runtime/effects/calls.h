@@ -122,7 +122,7 @@ class Calls {
   // without one, when that is durable. `position`: of the call.
   void AnswerKept(uint64_t position, int32_t status,
                   const actord_payload& payload);
-  void FailKept(uint64_t position, const EndCause* how);
+  void FailKept(uint64_t position);
   // Whether somebody still waits for the answer.
   [[nodiscard]] bool IsOpen(uint64_t call) const;
   // Answers a call. False: the call had ended.

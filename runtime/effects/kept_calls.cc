@@ -24,7 +24,6 @@ absl::Status Gone() {
 absl::StatusOr<CallReply> ReplyOf(std::optional<StoredAnswer>&& stored) {
   if (!stored) return Gone();
   CallAnswer& answer = stored->answer;
-  // The store does not keep how.
   if (answer.callee_ended) return CalleeEnded(stored->callee, nullptr);
   if (answer.status != ACTORD_OK) {
     return CallFailed(answer.status, answer.payload.bytes);
@@ -153,8 +152,8 @@ Sent KeptCalls::Accept(Owner by, const Pid& to, const Message& message,
   if (posted == Posted::kDelivered) return {absl::OkStatus(), *position};
   if (run.first == nullptr) {
     // The process has ended meanwhile, and the journal says so, too.
-    parts_.durable.releases().After(
-        *position, [this, at = *position] { Fail(at, nullptr); });
+    parts_.durable.releases().After(*position,
+                                    [this, at = *position] { Fail(at); });
     return {absl::OkStatus(), *position};
   }
   parts_.lane.Free(run.first);
@@ -218,7 +217,7 @@ void KeptCalls::Answer(uint64_t position,
   End(key, answer, /*remembers=*/true);
 }
 
-void KeptCalls::Fail(uint64_t position, const EndCause* how) {
+void KeptCalls::Fail(uint64_t position) {
   Pid callee;
   {
     const MutexLock lock(mutex_);
@@ -226,7 +225,9 @@ void KeptCalls::Fail(uint64_t position, const EndCause* how) {
     if (found == by_position_.end()) return;
     callee = flights_[found->second].pid;
   }
-  Answer(position, CalleeEnded(callee, how));
+  // Not how it has ended: the store does not keep that, and a repeat gets the
+  // same answer.
+  Answer(position, CalleeEnded(callee, nullptr));
 }
 
 void KeptCalls::ReadAnswer(const RequestId& id, Answered done) {

@@ -71,8 +71,7 @@ class KeptCalls {
   // The call at this position has its answer, or its callee has ended without
   // one, and that is durable. A second answer is ignored.
   void Answer(uint64_t position, const absl::StatusOr<Payload>& answer);
-  // `how`: the end of the callee; null: not known.
-  void Fail(uint64_t position, const EndCause* how);
+  void Fail(uint64_t position);
 
   // A call of the store. To be called before all others; those with an answer
   // in the order in which their times end. `left_ns`: of that time.

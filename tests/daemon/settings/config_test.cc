@@ -22,7 +22,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
 // For each key a value other than the default, as text and as TOML.
 struct Sample {
   std::vector<std::string> texts;
