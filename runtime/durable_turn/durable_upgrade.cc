@@ -117,8 +117,7 @@ absl::Status DurableTurn::RestoreVersion(Process& process, const Turn& turn,
   if (!from.is_replayed()) {
     if (newer != nullptr && newer->descriptor != from.descriptor &&
         upgrader_.Ask(process, *newer, method) == rules::Upgrade::kGoesOn) {
-      const absl::Status status =
-          RestoreAs(process, turn, state, *newer, method);
+      absl::Status status = RestoreAs(process, turn, state, *newer, method);
       if (status.ok()) {
         upgrader_.Finish(process, *newer, static_cast<uint16_t>(method));
         return status;

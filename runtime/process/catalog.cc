@@ -238,7 +238,8 @@ absl::StatusOr<std::vector<const ProcessType*>> Catalog::AddFormer(
     if (now != nullptr && CanTakeOver(*former, *now)) {
       former->durable_upgrade_to.store(now, std::memory_order_release);
     }
-    process_types_[former->name].push_back(std::move(former));
+    auto& versions = process_types_[former->name];
+    versions.push_back(std::move(former));
   }
   return added;
 }

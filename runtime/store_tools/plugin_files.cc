@@ -61,7 +61,7 @@ absl::Status PluginFiles::OpenFolder() {
 }
 
 absl::Status PluginFiles::Keep(const std::string& sha256, Read original) {
-  const absl::Status present = Check(sha256);
+  absl::Status present = Check(sha256);
   if (present.ok()) {
     // A crash may have come before its name was durable.
     absl::Status status = OpenFolder();
