@@ -62,7 +62,7 @@ class KeptPlugins {
   runtime::OpenedStore& store_;
   runtime::PluginFiles files_;
   std::map<runtime::records::PluginNumber, runtime::records::Plugin> plugins_;
-  // Those that Keep was called for.
+  // The plugins that Keep was called for.
   absl::flat_hash_set<runtime::records::PluginNumber> loaded_;
 };
 

@@ -7,7 +7,8 @@
 // submitter gets the error.
 //
 // The end of a process adds its failure before others can notice the end. So
-// whoever finds that the process has ended finds the failure, while it is kept.
+// a thread that does not find the process any more finds the failure, as long
+// as it is kept.
 //
 // A process that ends by Done, a cancel or a termination never touches this
 // class. A flood of failures from all workers shares one lock, so a failure is

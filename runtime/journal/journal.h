@@ -108,11 +108,11 @@ class Journal {
   // fall asleep before. Nothing relies on it.
   void Expect();
   // For a caller that waits for the record at `lsn` and holds no lock: writes
-  // and syncs what is published on this thread, if callers have come one at a
-  // time of late (LoneCallers) and the disk is free. Returns the durable
-  // position, which is behind `lsn`; JournalEvents::Durable was not called for
-  // it. 0: the record is not durable, and the caller must Want it. Waits for
-  // one sync at most.
+  // and syncs on this thread the records that are published, if the last
+  // callers came one at a time (LoneCallers) and the disk is free. Returns the
+  // durable position, which is behind `lsn`; JournalEvents::Durable was not
+  // called for it. 0: the record is not durable, and the caller must Want it.
+  // Waits for one sync at most.
   [[nodiscard]] uint64_t CommitHere(uint64_t lsn);
   // Wants that all records before `lsn` are durable, and waits for it.
   // UNAVAILABLE: the journal has failed before that; whether they are durable
@@ -196,7 +196,7 @@ class Journal {
   void Linger();
   // Whether records wait that may linger.
   [[nodiscard]] bool HasRecords();
-  // No more records than those that wait are to be expected: a stop.
+  // The journal stops, and no record comes behind those that wait.
   [[nodiscard]] bool IsAtTheEnd();
   // Ends Linger, if its group is due.
   void WakeCommits();

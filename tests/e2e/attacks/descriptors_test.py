@@ -1,12 +1,16 @@
 """Connections that use up the daemon's descriptors."""
 
+import pathlib
+import resource
 import socket
 import time
 import unittest
 
+from admin.pages import admin_port, get
 from harness import places
 from harness.attack_case import (ENDS_SOON, assert_ends_in_time, machine_factor,
                                  record)
+from harness.case import EmptyCase
 from harness.connections_case import PATIENT, ConnectionsCase, is_taken
 from harness.tokens import TokenCase
 from harness.waiting import WAIT_SECONDS, eventually
@@ -87,6 +91,30 @@ class Descriptors(TokenCase, ConnectionsCase):
         self.assertTrue(is_taken(other))
         self.assertIn("connection of ipv4:127.0.0.1:", daemon.log())
         self.assertIn("raise connections.max_per_address", daemon.log())
+
+
+class AdminPort(EmptyCase):
+
+    def test_client_is_refused_at_once_and_served_later(self):
+        daemon = self.start_daemon("--admin-listen", "127.0.0.1:0")
+        port = admin_port(daemon)
+        self.assertEqual(get(port, "/healthz")[0], 200)
+        pid = daemon.process.pid
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        taken = {int(path.name) for path in
+                 pathlib.Path(f"/proc/{pid}/fd").iterdir()}
+        lowest = min(set(range(len(taken) + 1)) - taken)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (lowest, hard))
+        with socket.create_connection(("127.0.0.1", port),
+                                      timeout=WAIT_SECONDS) as client:
+            try:
+                self.assertEqual(client.recv(1), b"")
+            except ConnectionResetError:
+                pass  # refused, too
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+        self.assertEqual(get(port, "/healthz")[0], 200)
+        self.assertIn("connection to the admin port refused: the daemon has no "
+                      "descriptor left", daemon.log())
 
 
 if __name__ == "__main__":
