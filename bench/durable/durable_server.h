@@ -26,9 +26,8 @@ namespace actord::bench {
 class DurableServer {
  public:
   explicit DurableServer(int workers)
-      : server_(
-            ProgramPath("actord"),
-            DaemonArguments(workers, directory_.path() + "/store/journal")) {}
+      : server_(ProgramPath("actord"),
+                DaemonArguments(workers, directory_.path() + "/store")) {}
 
   // A directory on the same disk, for other files.
   [[nodiscard]] const std::string& directory() const {

@@ -89,7 +89,12 @@ absl::Status OpenedStore::Start() {
     // The directory may be a mount point, or may not exist yet.
     auto space = journal_options.files->Space(journal_options.directory);
     if (absl::IsNotFound(space.status())) {
-      space = journal_options.files->Space(ParentOf(journal_options.directory));
+      const std::string parent = ParentOf(journal_options.directory);
+      space = journal_options.files->Space(parent);
+      if (absl::IsNotFound(space.status())) {
+        return absl::NotFoundError(absl::StrCat(
+            parent, " does not exist; make it, and the store is made in it"));
+      }
     }
     if (!space.ok()) return space.status();
     reserve_bytes_ = std::min(space->total / 20, kMaxReserveBytes);
