@@ -14,10 +14,38 @@ Delivery::Delivery(const ProcessTable& processes, Scheduler& scheduler,
                    const LiveLimits& limits)
     : processes_(processes), scheduler_(scheduler), limits_(limits) {}
 
+[[gnu::always_inline]] inline Posted Delivery::SendTo(
+    const FoundProcess& process, Envelope* first, Envelope* last,
+    uint64_t count, uint64_t units, Lane& lane, ReadyList* ready) {
+  const uint64_t word = process->activity.load(std::memory_order_relaxed);
+  if (!HasRoom(word, count, units)) [[unlikely]] {
+    return Result::kMailboxFull;
+  }
+  if (processes_.mailbox_bytes_of().IsCounting() &&
+      !Charge(*process, first, last, units)) [[unlikely]] {
+    return Result::kOverQuota;
+  }
+  for (Envelope* envelope = first; envelope != last;
+       envelope = envelope->Next()) {
+    envelope->generation = process.generation;
+  }
+  last->generation = process.generation;
+  lane.Count(&Counters::messages_sent, count);
+  if (process->Post(first, last, word, Activity::ForMessages(count, units))) {
+    Enqueue(process.process, lane, ready);
+  }
+  return Result::kDelivered;
+}
+
+// A copy of SendTogether for one envelope, because most steps send one message.
 Delivery::Result Delivery::Send(Owner by, const Pid& to, Envelope* envelope,
                                 Lane& lane, ReadyList* ready) {
-  return SendTogether(by, to, envelope, envelope, 1, envelope->units(), lane,
-                      ready);
+  const uint64_t units = envelope->units();
+  const FoundProcess process = processes_.FindVolatile(to, by);
+  if (!process) [[unlikely]] {
+    return SendToDurable(by, to, envelope, envelope, 1, units, lane, ready);
+  }
+  return SendTo(process, envelope, envelope, 1, units, lane, ready);
 }
 
 Delivery::Result Delivery::SendTogether(Owner by, const Pid& to,
@@ -52,29 +80,6 @@ Posted Delivery::SendToDurable(Owner by, const Pid& to, Envelope* first,
   return WithDurable(to, by, [&](const FoundProcess& process) {
     return SendTo(process, first, last, count, units, lane, ready);
   });
-}
-
-inline Posted Delivery::SendTo(const FoundProcess& process, Envelope* first,
-                               Envelope* last, uint64_t count, uint64_t units,
-                               Lane& lane, ReadyList* ready) {
-  const uint64_t word = process->activity.load(std::memory_order_relaxed);
-  if (!HasRoom(word, count, units)) [[unlikely]] {
-    return Result::kMailboxFull;
-  }
-  if (processes_.mailbox_bytes_of().IsCounting() &&
-      !Charge(*process, first, last, units)) [[unlikely]] {
-    return Result::kOverQuota;
-  }
-  for (Envelope* envelope = first; envelope != last;
-       envelope = envelope->Next()) {
-    envelope->generation = process.generation;
-  }
-  last->generation = process.generation;
-  lane.Count(&Counters::messages_sent, count);
-  if (process->Post(first, last, word, Activity::ForMessages(count, units))) {
-    Enqueue(process.process, lane, ready);
-  }
-  return Result::kDelivered;
 }
 
 bool Delivery::Charge(const Process& process, Envelope* first, Envelope* last,

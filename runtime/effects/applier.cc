@@ -2,6 +2,7 @@
 #include "runtime/effects/applier.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -77,41 +78,36 @@ Effect* Applier::ApplySends(Effect* first, Effect* end, Owner by) {
 
 void Applier::ApplySend(SendEffect& send, Owner by) {
   Envelope* const envelope = send.content.TakeLast();
-  if (delivery_.SendTogether(by, send.to, envelope, envelope, 1,
-                             envelope->units(), lane_) != Posted::kDelivered)
+  if (delivery_.Send(by, send.to, envelope, lane_) != Posted::kDelivered)
       [[unlikely]] {
     SendOneByOne(by, send.to, envelope, envelope);
   }
 }
 
 Effect* Applier::ApplyBurst(Effect* first, Effect* end, Owner by) {
-  constexpr auto kLongestChain = static_cast<ptrdiff_t>(Activity::kMaxChain);
-  Effect* const limit = first + std::min(end - first, kLongestChain);
-  auto& send = *std::get_if<SendEffect>(first);
-  const Pid& to = send.to;
-  uint64_t units = send.content->units();
-  Effect* next = first + 1;
-  for (; next != limit; ++next) {
-    const auto* const same = std::get_if<SendEffect>(next);
+  const Pid& to = std::get_if<SendEffect>(first)->to;
+  std::array<Envelope*, Activity::kMaxChain> taken;
+  size_t count = 0;
+  uint64_t units = 0;
+  Effect* next = first;
+  while (next != end && count != taken.size()) {
+    auto* const same = std::get_if<SendEffect>(next);
     if (same == nullptr || same->to != to) break;
-    units += same->content->units();
+    taken[count] = same->content.TakeLast();
+    units += taken[count]->units();
+    ++count;
+    ++next;
   }
-  const auto count = static_cast<size_t>(next - first);
-  const auto take = [](Effect& effect) {
-    return std::get_if<SendEffect>(&effect)->content.TakeLast();
-  };
-  Envelope* head = nullptr;
-  Envelope* last = nullptr;
+  Envelope* head = taken[0];
+  Envelope* last = head;
   if (count < kShortestChain) {
-    head = last = send.content.TakeLast();
-    for (Effect* effect = first + 1; effect != next; ++effect) {
-      Envelope* const envelope = take(*effect);
-      last->SetNext(envelope);
-      last = envelope;
+    for (size_t i = 1; i < count; ++i) {
+      last->SetNext(taken[i]);
+      last = taken[i];
     }
   } else {
     head = last = NewChain(lane_.buffers(), count, units);
-    std::transform(first, next, MessagesOf(*head).begin(), take);
+    std::copy_n(taken.begin(), count, MessagesOf(*head).begin());
   }
   if (delivery_.SendTogether(by, to, head, last, count, units, lane_) !=
       Posted::kDelivered) [[unlikely]] {

@@ -33,16 +33,18 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
                                            const actord_spawn& child) {
   ACTORD_ASSERT_HOT(IsPriority(PriorityOf(child)),
                     "world.h: the priority is valid");
-  SpawnRefusal refusal = SpawnRefusal::kNone;
+  // One answer for all returns, so that it is made in the caller's place: a
+  // copy of what was just written in parts would stall.
+  ChildAnswer answer;
   const ProcessType* const type = FindProcessType(View(child.process_type));
   uint32_t method = 0;
   if (type == nullptr) {
-    refusal = SpawnRefusal::kUnknownType;
+    answer.refusal = SpawnRefusal::kUnknownType;
   } else {
     method = type->FindMethod(View(child.method));
     if (method == ProcessType::kNoSuchMethod) {
       method = 0;
-      refusal = SpawnRefusal::kUnknownMethod;
+      answer.refusal = SpawnRefusal::kUnknownMethod;
     }
   }
   auto no_room = ProcessTable::NoRoom::kInTable;
@@ -52,29 +54,28 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
                          OwnerOf(parent), parent, unix_ns, no_room);
   if (process == nullptr) {
     lane_.Count(RefusalCounter(no_room));
-    return {};
+    return answer;
   }
   // (There are homes if the parent is durable.)
-  if (IsHomePid(parent) && refusal == SpawnRefusal::kNone &&
+  if (IsHomePid(parent) && answer.refusal == SpawnRefusal::kNone &&
       type->can_be_durable()) [[unlikely]] {
-    return DrawDurable(parent, *process);
+    answer.pid = DrawDurable(parent, *process);
+    return answer;
   }
-  ChildAnswer answer;
   processes_.WritePidOf(*process,
                         process->generation.load(std::memory_order_relaxed),
                         answer.pid);
-  answer.refusal = refusal;
   return answer;
 }
 
-World::ChildAnswer LiveWorld::DrawDurable(const Pid& parent, Process& process) {
+Pid LiveWorld::DrawDurable(const Pid& parent, Process& process) {
   const std::optional<Pid> pid = homes_->Draw(HomeOf(parent));
   if (!pid) {
     processes_.Unreserve(lane_.processes(), process);
     return {};
   }
   reserved_.push_back({*pid, &process});
-  return {.pid = *pid, .refusal = SpawnRefusal::kNone};
+  return *pid;
 }
 
 Process& LiveWorld::TakeReserved(const Pid& child) {

@@ -66,8 +66,7 @@ class LiveWorld final : public World {
   };
   // Empty: the home of the parent has no room, and the process is given back.
   // (Not inlined, so that a volatile child saves no registers.)
-  [[gnu::noinline]] ChildAnswer DrawDurable(const Pid& parent,
-                                            Process& process);
+  [[gnu::noinline]] Pid DrawDurable(const Pid& parent, Process& process);
 
   // Precondition: the process is in its turn.
   [[nodiscard]] Owner OwnerOf(const Pid& self) const {
