@@ -30,11 +30,8 @@ absl::Status ActorService::ListClients(const Caller& caller,
     v1::Client* const client = response.add_clients();
     WriteClient(facts, peer == certified.end() ? nullptr : peer->second.get(),
                 client);
-    // gRPC does not tell Unix sockets apart.
-    if (facts.traffic.has_value()) {
-      client->set_streams_open(streams_.OpenOf(facts.connection.peer));
-      client->set_is_own(facts.connection.id == own);
-    }
+    client->set_streams_open(streams_.OpenOf(facts.connection.peer));
+    client->set_is_own(facts.connection.id == own);
   }
   if (last != 0) {
     response.set_next_page_token(MakePageToken(last, paging.scope));

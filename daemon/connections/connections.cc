@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/connections/peer_text.h"
+#include "daemon/listening/unix_peer_name.h"
 
 namespace actord::daemon {
 namespace {
@@ -99,7 +100,7 @@ absl::Status Connections::Serve() {
 void Connections::HandOver(int listener, uint64_t id, int fd, bool is_tcp) {
   const std::optional<Connection> accepted = registry_.Find(id);
   if (!accepted.has_value()) return;
-  if (is_tcp) guard_.Watch(id, fd, accepted->cookie);
+  guard_.Watch(id, fd, accepted->cookie);
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
       connection;
   connection.listener_fd = listener;
@@ -108,10 +109,8 @@ void Connections::HandOver(int listener, uint64_t id, int fd, bool is_tcp) {
                            : IsLocalUser(*accepted) ? *grpc_local_user_
                                                     : *grpc_unix_;
   const TlsHandshake::Scope scope(accepted->handshake);
+  const UnixPeerScope peer(id);
   acceptor.HandleNewConnection(&connection);
-  if (is_tcp) return;
-  registry_.SetSocket(id, sockets_.TakeUnix());
-  guard_.Watch(id, fd, accepted->cookie);
 }
 
 void Connections::StopAccepting() {
@@ -134,11 +133,9 @@ std::vector<ConnectionFacts> Connections::List(uint64_t after, size_t max,
     // Over, and not swept so far.
     if (SocketCookie(connection.fd) != connection.cookie) continue;
     ConnectionFacts facts;
-    const bool is_unix = connection.address_group.empty();
-    const int64_t socket =
-        is_unix ? connection.socket : sockets_.Find(connection.peer);
+    const int64_t socket = sockets_.Find(connection.peer);
     if (socket != 0) facts.counts = Channelz::Read(socket);
-    if (!is_unix) facts.traffic = ReadTraffic(connection.fd);
+    facts.traffic = ReadTraffic(connection.fd);
     const auto name = listener_names_.find(connection.listener);
     if (name != listener_names_.end()) facts.listener = name->second;
     facts.connection = std::move(connection);

@@ -1,12 +1,10 @@
 #include "daemon/connections/grpc_sockets.h"
 
-#include <string_view>
 #include <utility>
 
 namespace actord::daemon {
 namespace {
 
-constexpr std::string_view kUnixPeer = "unix:";
 constexpr size_t kSpareSockets = 1000;
 
 }  // namespace
@@ -19,12 +17,7 @@ void GrpcSockets::FindServer() {
 void GrpcSockets::RefreshLocked() {
   next_ = channelz_.List(next_, [this](int64_t id, std::string peer) {
     mutex_.AssertHeld();
-    if (!peer.starts_with(kUnixPeer)) {
-      by_peer_[std::move(peer)] = id;
-    } else if (id > last_unix_) {
-      last_unix_ = id;
-      ++new_unix_;
-    }
+    by_peer_[std::move(peer)] = id;
   });
 }
 
@@ -37,12 +30,6 @@ int64_t GrpcSockets::Find(const std::string& peer) const {
   const absl::MutexLock lock(&mutex_);
   const auto found = by_peer_.find(peer);
   return found == by_peer_.end() ? 0 : found->second;
-}
-
-int64_t GrpcSockets::TakeUnix() {
-  const absl::MutexLock lock(&mutex_);
-  RefreshLocked();
-  return std::exchange(new_unix_, 0) == 1 ? last_unix_ : 0;
 }
 
 void GrpcSockets::Forget(const std::string& peer) {

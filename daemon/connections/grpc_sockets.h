@@ -1,11 +1,8 @@
 // gRPC's numbers of the open connections, by which channelz tells what they do.
 //
-// A TCP connection is found by its peer. All Unix sockets have the same peer.
-// gRPC makes the transport of a Unix socket before HandleNewConnection returns,
-// and only one thread accepts, so the new Unix socket is that of the connection
-// that was handed over last.
+// A connection is found by its peer.
 //
-// Thread-safety: any thread, but TakeUnix: the thread that accepts.
+// Thread-safety: any thread.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +26,6 @@ class GrpcSockets {
   // The number of the newest connection of this peer at the last Refresh; 0:
   // gRPC had made no transport for it.
   [[nodiscard]] int64_t Find(const std::string& peer) const;
-  // The number of the only Unix socket that gRPC has made since the last call;
-  // 0: there is none, or there are several.
-  int64_t TakeUnix();
   // The connection of this peer is over.
   void Forget(const std::string& peer);
   // Forgets connections that are over, if there are many beside the `open`
@@ -45,9 +39,6 @@ class GrpcSockets {
   Channelz channelz_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, int64_t> by_peer_ ABSL_GUARDED_BY(mutex_);
   int64_t next_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Since the last TakeUnix: how many there are, and the newest one ever.
-  int new_unix_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t last_unix_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace actord::daemon

@@ -209,7 +209,7 @@ std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
   const std::optional<Traffic> traffic = ReadTraffic(*fd);
   if (!traffic.has_value()) {
     auto connection = registry_.Find(id);
-    if (!connection.has_value() || connection->socket == 0) return std::nullopt;
+    if (!connection.has_value()) return std::nullopt;
     const uint64_t unread = CountUnread(*fd);
     const uint64_t resets = CountResets(*connection, unread);
     return Suspicion{*std::move(connection), {}, unread, resets};
@@ -270,9 +270,7 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
   if (waiting_calls > MaxResets(connection)) {
     return CutFlood(connection, Verdict::kResets, watched);
   }
-  if (watched.socket == 0 && IsUnix(connection)) {
-    watched.socket = connection.socket;
-  } else if (watched.socket == 0) {
+  if (watched.socket == 0) {
     // A newer connection may have the peer of an older one.
     sockets_.Refresh();
     watched.socket = sockets_.Find(connection.peer);
@@ -282,7 +280,7 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
   if (!counts.has_value()) {
     // Not there yet, or not there any more, and another one has its peer.
     watched.socket = 0;
-    if (!IsUnix(connection)) sockets_.Forget(connection.peer);
+    sockets_.Forget(connection.peer);
     return;
   }
   const Verdict verdict =

@@ -10,7 +10,7 @@
 
 namespace actord::daemon {
 
-// "ipv4:192.0.2.1:4711", or "unix: (uid 1000, pid 17)".
+// "ipv4:192.0.2.1:4711", or "unix:17 (uid 1000, pid 4711)".
 inline std::string PeerText(const Connection& connection) {
   if (!connection.credentials.has_value()) return connection.peer;
   return absl::StrCat(connection.peer, " (uid ", connection.credentials->uid,

@@ -2,17 +2,20 @@
 
 #include <utility>
 
+#include "daemon/listening/unix_peer_name.h"
+
 namespace actord::daemon {
 
 uint64_t ConnectionRegistry::Add(Connection connection) {
   const absl::MutexLock lock(&mutex_);
   RemoveLocked(connection.fd);
   connection.id = ++last_id_;
+  if (connection.address_group.empty()) {
+    connection.peer = UnixPeerName(connection.id);
+  }
   fd_of_[connection.id] = connection.fd;
   ++of_group_[connection.address_group];
-  if (!connection.address_group.empty()) {
-    of_peer_[connection.peer] = connection.id;
-  }
+  of_peer_[connection.peer] = connection.id;
   by_fd_[connection.fd] = std::move(connection);
   return last_id_;
 }
@@ -109,11 +112,6 @@ std::vector<Connection> ConnectionRegistry::ListAfter(
 Connection* ConnectionRegistry::FindLocked(uint64_t id) {
   const auto found = fd_of_.find(id);
   return found == fd_of_.end() ? nullptr : &by_fd_.at(found->second);
-}
-
-void ConnectionRegistry::SetSocket(uint64_t id, int64_t socket) {
-  const absl::MutexLock lock(&mutex_);
-  if (Connection* const found = FindLocked(id)) found->socket = socket;
 }
 
 bool ConnectionRegistry::SetToken(uint64_t id,

@@ -38,7 +38,7 @@ struct Connection {
   uint64_t id = 0;
   int fd = -1;
   uint64_t cookie = 0;
-  // As gRPC's `peer()` spells it; not unique for Unix sockets.
+  // As gRPC's `peer()` spells it. Add names a Unix socket (unix_peer_name.h).
   std::string peer;
   // peer_address.h; "" for a Unix socket.
   std::string address_group;
@@ -47,8 +47,6 @@ struct Connection {
   std::optional<PeerCredentials> credentials;
   // The listening socket that accepted it.
   int listener = -1;
-  // gRPC's number of a Unix socket (grpc_sockets.h); 0: not known.
-  int64_t socket = 0;
   // Null: the connection has no TLS.
   std::shared_ptr<TlsHandshake> handshake;
   // The newest one; null: none so far.
@@ -94,11 +92,9 @@ class ConnectionRegistry {
   // nullopt: it is over.
   [[nodiscard]] std::optional<Connection> Find(uint64_t id) const;
   [[nodiscard]] std::optional<int> FindDescriptor(uint64_t id) const;
-  // The newest connection of this peer; 0: none, or a Unix socket.
+  // The newest connection of this peer; 0: none.
   [[nodiscard]] uint64_t FindPeer(std::string_view peer) const;
 
-  // Without an effect if the connection is over.
-  void SetSocket(uint64_t id, int64_t socket);
   // The first token of a connection counts the connection for the name of the
   // token. False: there are `max` connections of this name already (0: there is
   // no limit), and the connection stays one too many until it ends.
@@ -129,7 +125,6 @@ class ConnectionRegistry {
   absl::flat_hash_map<std::string, size_t> of_group_ ABSL_GUARDED_BY(mutex_);
   // By the name of the token that counts them.
   absl::flat_hash_map<std::string, size_t> of_name_ ABSL_GUARDED_BY(mutex_);
-  // Without Unix sockets.
   absl::flat_hash_map<std::string, uint64_t> of_peer_ ABSL_GUARDED_BY(mutex_);
   // The descriptors that this round of Sweep has not looked at.
   std::vector<int> to_sweep_ ABSL_GUARDED_BY(mutex_);

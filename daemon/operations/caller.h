@@ -36,7 +36,7 @@ class Caller {
     return *method_;
   }
   // The address of the client, as gRPC writes it: "ipv4:127.0.0.1:49152", or
-  // "unix:" for every Unix socket. Allocates.
+  // "unix:17" for connection 17 over a Unix socket. Allocates.
   [[nodiscard]] std::string peer() const { return context_->peer(); }
   // The deadline of the call; InfiniteFuture: the call has no deadline.
   [[nodiscard]] absl::Time deadline() const {
@@ -55,9 +55,8 @@ class Caller {
     return {first->second.data(), first->second.size()};
   }
   // The number of the connection that carries the call
-  // (daemon/connections/registry.h); 0: unknown, as for every Unix socket,
-  // because gRPC gives all of them one name. Looked up on demand, unless the
-  // client has presented a certificate: allocates, and takes the registry's
+  // (daemon/connections/registry.h); 0: unknown. Looked up on demand, unless
+  // the client has presented a certificate: allocates, and takes the registry's
   // mutex.
   [[nodiscard]] uint64_t connection() const {
     if (certified_ != nullptr) return certified_->connection;

@@ -4,8 +4,7 @@
 //
 // An answer is counted for the peer of its call from Count on, until gRPC has
 // written or dropped its bytes. Small answers are not counted, and cost
-// nothing: all open calls of one connection together hold little of them. All
-// Unix sockets are one peer.
+// nothing: all open calls of one connection together hold little of them.
 //
 // Thread-safety: any thread. Ownership: gRPC may release an answer after the
 // object is gone.

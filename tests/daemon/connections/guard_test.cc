@@ -109,8 +109,6 @@ class GuardTest : public ::testing::Test {
     Connection connection;
     connection.fd = ends[1];
     connection.cookie = SocketCookie(ends[1]);
-    connection.peer = "unix:";
-    connection.socket = 1'000'000;  // gRPC has no such socket
     guard_.Watch(registry_.Add(connection), ends[1], connection.cookie);
     return ends[0];
   }

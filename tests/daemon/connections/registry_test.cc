@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/listening/unix_peer_name.h"
+
 namespace actord::daemon {
 namespace {
 
@@ -120,10 +122,8 @@ TEST(ConnectionRegistry, KeepsWhatIsLearntLater) {
   ConnectionRegistry registry;
   const uint64_t id = registry.Add(Of(one.own()));
   const uint64_t second = registry.Add(Of(other.own()));
-  registry.SetSocket(id, 77);
   registry.SetToken(id, std::make_shared<const PresentedToken>(PresentedToken{
                             .name = "ops", .id = "k3v9x0ab", .role = "admin"}));
-  EXPECT_EQ(registry.Find(id)->socket, 77);
   EXPECT_EQ(registry.Find(id)->token->name, "ops");
   EXPECT_EQ(registry.Find(second)->token, nullptr);
   EXPECT_FALSE(registry.Find(id)->is_cut);
@@ -132,7 +132,6 @@ TEST(ConnectionRegistry, KeepsWhatIsLearntLater) {
   EXPECT_FALSE(registry.Find(second)->is_cut);
   // A connection that is over.
   registry.Remove(id);
-  registry.SetSocket(id, 78);
   registry.SetToken(id, nullptr);
   EXPECT_EQ(registry.Find(id), std::nullopt);
 }
@@ -155,11 +154,11 @@ TEST(ConnectionRegistry, FindsTheNewestConnectionOfAPeer) {
   EXPECT_EQ(registry.FindPeer("ipv4:192.0.2.1:5"), second);
   registry.Remove(second);
   EXPECT_EQ(registry.FindPeer("ipv4:192.0.2.1:5"), 0u);
-  // All Unix sockets have one name.
-  Connection unix_socket = Of(local.own(), "");
-  unix_socket.peer = "unix:";
-  registry.Add(unix_socket);
+  // Each Unix socket has a name of its own.
+  const uint64_t unix_socket = registry.Add(Of(local.own(), ""));
   EXPECT_EQ(registry.FindPeer("unix:"), 0u);
+  EXPECT_EQ(registry.Find(unix_socket)->peer, UnixPeerName(unix_socket));
+  EXPECT_EQ(registry.FindPeer(UnixPeerName(unix_socket)), unix_socket);
 }
 
 TEST(ConnectionRegistry, CountsConnectionsOfEachGroup) {

@@ -5,6 +5,7 @@ import unittest
 
 from actord.v1 import outcome_pb2
 from harness.attack_case import ENDS_SOON, FULL, MIB, AttackCase
+from harness.connection import Connection
 from harness.raw_client import RawClient
 from harness.waiting import eventually
 
@@ -18,9 +19,12 @@ class UnreadAnswers(AttackCase):
 
     OPTIONS = ENDS_SOON
 
+    def address(self):
+        return self.daemon.address
+
     def start_attack(self, pid):
         """Awaits the process many times with a closed window."""
-        client = RawClient(self.daemon.address, window=0)
+        client = RawClient(self.address(), window=0)
         self.addCleanup(client.close)
         for _ in range(CALLS):
             client.ask("Await", outcome_pb2.AwaitRequest(pid=pid))
@@ -33,6 +37,9 @@ class UnreadAnswers(AttackCase):
         return pid
 
     def test_answers_that_nobody_reads_are_bounded(self):
+        self.check_bound()
+
+    def check_bound(self):
         pid = self.large_result()
         before = self.daemon.resident_bytes()
         client = self.start_attack(pid)
@@ -41,7 +48,8 @@ class UnreadAnswers(AttackCase):
         held = self.daemon.resident_bytes() - before
         self.assertLess(held, HELD_BYTES)
         # Other connections get their answers.
-        other = self.connect(self.daemon)
+        other = Connection(self.address())
+        self.addCleanup(other.close)
         self.assertEqual(len(other.wait(pid).result.data), RESULT_BYTES)
         client.close()
         started = time.monotonic()
@@ -58,6 +66,18 @@ class UnreadAnswers(AttackCase):
 
     def refused(self):
         return self.counters().unread_answers_limit_total
+
+
+class UnreadAnswersOverAUnixSocket(UnreadAnswers):
+
+    def test_answers_that_nobody_reads_are_bounded(self):
+        self.check_bound()
+
+    def start_daemon(self, *options, **more):
+        return super().start_daemon(*options, "--listen", self.address(), **more)
+
+    def address(self):
+        return f"unix:{self.directory / 's'}"
 
 
 if __name__ == "__main__":

@@ -185,8 +185,11 @@ class UnixSockets(DaemonCase):
             self.assertEqual(one.listener, f"unix:{self.path}")
             self.assertEqual(one.address, "")
             self.assertFalse(one.is_own)
-            for absent in ("received_bytes", "sent_bytes", "streams_open"):
+            for absent in ("received_bytes", "sent_bytes"):
                 self.assertFalse(one.HasField(absent), absent)
+        self.assertEqual([one.streams_open for one in local], [0, 1, 2, 3])
+        own = [one for one in clients(actors[2]).clients if one.is_own]
+        self.assertEqual([one.connection for one in own], [local[2].connection])
         for stream in streams:
             stream.cancel()
 
@@ -229,9 +232,9 @@ class UnixSockets(DaemonCase):
             for _ in streams[0]:
                 pass
         self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAVAILABLE)
-        wait_for_line(self.local, f"connection {first.connection} of unix: (uid "
-                                  f"{os.getuid()}, pid {os.getpid()}) cut: a "
-                                  "client at ipv4:")
+        wait_for_line(self.local, f"connection {first.connection} of "
+                                  f"unix:{first.connection} (uid {os.getuid()}, "
+                                  f"pid {os.getpid()}) cut: a client at ipv4:")
         # The other one goes on.
         tcp.submit("probe", method="idle")
         next(streams[1])

@@ -8,8 +8,8 @@ import time
 import grpc
 from actord.v1 import client_pb2
 from harness.bulk import SendStream, SubmitStream, send_item, submit_item
-from harness.connection import refusal_of
-from harness.tokens import TokenCase
+from harness.connection import Connection, refusal_of
+from harness.tokens import TokenCase, present
 from harness.waiting import eventually
 
 ORDER = b'{"order": "1", "amount_cents": 1, "hold_ms": 1}'
@@ -254,6 +254,9 @@ class Bytes(Quotas):
 class Connections(Quotas):
 
     def test_above_the_quota_are_refused_and_cut(self):
+        self.check_quota()
+
+    def check_quota(self):
         self.begin("--quota-connections", "1")
         self.alice.status()
         self.bob.status()
@@ -280,6 +283,22 @@ class Connections(Quotas):
             except grpc.RpcError:
                 return None
         eventually(serves, "the place of the connection that has ended")
+
+
+class ConnectionsOverAUnixSocket(Connections):
+
+    def test_above_the_quota_are_refused_and_cut(self):
+        self.check_quota()
+
+    def serve(self, *options, **more):
+        return super().serve("--listen", f"unix:{self.directory / 's'}", *options,
+                             **more)
+
+    def connect_with(self, daemon, token):
+        connection = Connection(f"unix:{self.directory / 's'}")
+        self.addCleanup(connection.close)
+        present(connection, token)
+        return connection
 
 
 class Reload(Quotas):

@@ -32,8 +32,13 @@ class RawClient:
 
     def __init__(self, address, window=None):
         """`window`: how many bytes of each answer it takes."""
-        host, port = address.rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)), timeout=20)
+        if address.startswith("unix:"):
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(20)
+            self.socket.connect(address.removeprefix("unix:"))
+        else:
+            host, port = address.rsplit(":", 1)
+            self.socket = socket.create_connection((host, int(port)), timeout=20)
         settings = (b"" if window is None
                     else struct.pack(">HI", _INITIAL_WINDOW_SIZE, window))
         self.socket.sendall(PREFACE + _frame(_SETTINGS, 0, 0, settings))
