@@ -11,7 +11,7 @@
 #   sim     GCC     10,000 seeds of the simulator, and its scaling machine
 #   model   none    Spin models and their mutants
 #   attack  GCC     hostile clients of the release build, each attack in small
-#   soak    GCC     mixed load with random faults on the release build, 75 s
+#   soak    GCC     mixed load with random faults on the release build, 2 min
 #
 # The suites unit, e2e, sdk and stress run the tests of that label in the GCC build.
 
