@@ -106,6 +106,13 @@ int main(int argc, char** argv) {
   app.add_option("--processes", options.idle_processes,
                  "How many idle processes memory and idle have")
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
+  app.add_option("--minutes", options.minutes,
+                 "How long durable_steady sends; 0.5 by default")
+      ->check(CLI::Range(0.01, 10'000.0));
+  app.add_option("--rate", options.messages_per_second,
+                 "How many messages a second durable_steady sends; 100,000 by "
+                 "default")
+      ->check(CLI::Range(int64_t{100}, int64_t{10'000'000}));
   app.add_option("--cpu-latency-us", options.cpu_latency_us,
                  "How long an idle processor may take to go on; 0: they poll "
                  "(needs the right to write to /dev/cpu_dma_latency)")

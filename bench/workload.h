@@ -33,6 +33,10 @@ struct WorkloadOptions {
   // own setting.
   std::optional<int64_t> cpu_latency_us;
 
+  // For `durable_steady`.
+  double minutes = 0.5;
+  int64_t messages_per_second = 100'000;
+
   // Runtimes and daemons have a store, although all processes are volatile.
   bool with_store = false;
 
@@ -90,6 +94,7 @@ Json RunCoroutine(const WorkloadOptions& options);
 Json RunDurableChain(const WorkloadOptions& options);
 Json RunDurableStream(const WorkloadOptions& options);
 Json RunDurableStream1(const WorkloadOptions& options);
+Json RunDurableSteady(const WorkloadOptions& options);
 Json RunDurableSubmit(const WorkloadOptions& options);
 Json RunDurableUnary(const WorkloadOptions& options);
 Json RunFanin(const WorkloadOptions& options);
