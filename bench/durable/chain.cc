@@ -4,10 +4,12 @@
 // which a durable process does when the record of its step is synced.
 //
 // The floor, in the same round: one append of the bytes that a chain's records
-// take, and its sync.
+// take, and its sync; and the encoding of a chain's records, without a disk.
 #include <future>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bench/bench_runtime.h"
@@ -17,6 +19,8 @@
 #include "bench/processes/durable.h"
 #include "bench/temporary_directory.h"
 #include "bench/workload.h"
+#include "runtime/records/record_codec.h"
+#include "runtime/step/record_format.h"
 
 namespace actord::bench {
 namespace {
@@ -51,6 +55,47 @@ double GoRound(BenchRuntime& bench, const runtime::Pid& first) {
   return stopwatch.Seconds() * 1e6;
 }
 
+// How long it takes to encode the newest record of a step for each link, in
+// microseconds.
+double EncodeChain(const runtime::Journal& journal) {
+  runtime::JournalReader reader = journal.Read(journal.FirstLsn());
+  std::string payload;
+  for (;;) {
+    const absl::StatusOr<bool> found = reader.Next();
+    if (!found.ok()) Fail(found.status().ToString());
+    if (!*found) break;
+    const runtime::RecordView& record = reader.record();
+    if (record.kind == static_cast<uint16_t>(runtime::records::Kind::kStep)) {
+      payload = record.payload;
+    }
+  }
+  std::optional<runtime::records::Any> record;
+  absl::Status status = runtime::records::Decode(
+      static_cast<uint16_t>(runtime::records::Kind::kStep), 0, payload, record);
+  if (!status.ok()) Fail(status.ToString());
+  auto& step = std::get<runtime::records::Step>(*record);
+  runtime::BufferPool pool;
+  runtime::BufferCache buffers(pool);
+  runtime::DecodedRecord turn;
+  status = runtime::DecodeTurn(step.record, buffers, turn);
+  if (!status.ok()) Fail(status.ToString());
+  std::vector<double> us;
+  std::string encoded;
+  for (int i = 0; i < kChainRounds; ++i) {
+    const Stopwatch stopwatch;
+    for (int link = 0; link < kLinks; ++link) {
+      step.record.clear();
+      runtime::EncodeTurn(turn, step.record);
+      encoded.clear();
+      runtime::records::Encode(*record, encoded);
+    }
+    us.push_back(stopwatch.Seconds() * 1e6);
+  }
+  if (encoded != payload) Fail("a step was encoded differently");
+  runtime::FreeContents(turn, buffers);
+  return Median(us);
+}
+
 }  // namespace
 
 Json RunDurableChain(const WorkloadOptions& options) {
@@ -75,12 +120,15 @@ Json RunDurableChain(const WorkloadOptions& options) {
       (after.record_bytes - before.record_bytes) / kChainRounds;
   const Floor::Rate sync = floor.Run(1, bytes, kChainRounds);
   const Floor::Rate small_sync = floor.Run(1, 4096, kChainRounds);
+  const double encoding_us = EncodeChain(store.journal());
   const double more_us = Median(durable_us) - Median(volatile_us);
   return {{"links", kLinks},
           {"durable_us", Median(durable_us)},
           {"volatile_us", Median(volatile_us)},
           {"floor_sync_us", sync.p50_us},
           {"floor_small_sync_us", small_sync.p50_us},
+          {"encoding_us", encoding_us},
+          {"bar_us", Median(volatile_us) + encoding_us + 2.5 * sync.p50_us},
           {"record_bytes", bytes},
           {"groups",
            static_cast<double>(after.groups - before.groups) / kChainRounds},
