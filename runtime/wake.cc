@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
+#include "runtime/process/upgrading.h"
 #include "runtime/recovery.h"
 #include "runtime/system/absl_text.h"
 
@@ -81,6 +82,7 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
   absl::Status status =
       FillProcess(*process, stored, durable->BeginAgain(*process), lane);
   if (!status.ok()) return status;
+  Upgrading::IsCountedIn(*process, durable->homes().NoteOf(stored.pid));
   if (!found.fits.ok()) {
     options.log(LogLevel::kError,
                 absl::StrCat("process ", FormatPid(stored.pid),

@@ -89,7 +89,7 @@ bool DurableTurn::Leave(Process& process, Turn& turn, DurableState& state,
     process.method.store(index, std::memory_order_release);
   }
   // The newest version is asked again.
-  Upgrading::ForgetAttempts(process);
+  Upgrading::AskAgain(process);
   // Its crashes are counted anew.
   if (StepMarks* const marks = durable().store().marks()) marks->Forget(pid);
   process.urgent_taken = std::exchange(state.quarantined->held, {});

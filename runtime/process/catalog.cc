@@ -212,6 +212,7 @@ std::unique_ptr<ProcessType> Catalog::TypeOf(
   type->code =
       FingerprintOf({}, {{entries.plugin, entries.version, entries.digest}})
           .low;
+  type->number = ++last_type_;
   type->plugin_number = entries.plugin_number;
   if (rules::HasUpgrades(*descriptor)) {
     type->snapshot = descriptor->snapshot;

@@ -118,14 +118,24 @@ void Homes::EnterDormant(const Pid& pid) {
   dormant_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Homes::Sleep(const Pid& pid) {
+void Homes::Sleep(const Pid& pid, uint32_t note) {
+  ACTORD_ASSERT(Find(pid) && !Find(pid)->is_dormant(),
+                "homes.h: the process is resident");
   Home& home = (*homes_)[HomeOf(pid)];
   home.sleeps.fetch_add(1, std::memory_order_relaxed);
   // Release: whoever sees the even generation of the slot sees this place.
   MakeEntry(home, pid.slot)
-      .resident.store(kDormantResident, std::memory_order_release);
+      .resident.store(PackedOf({ProcessSlot::kDormant, note}),
+                      std::memory_order_release);
   dormant_.fetch_add(1, std::memory_order_relaxed);
   FailPoint();
+}
+
+uint32_t Homes::NoteOf(const Pid& pid) const {
+  const std::optional<ProcessSlot> place = Find(pid);
+  ACTORD_ASSERT(place && place->is_dormant(),
+                "homes.h: the process is dormant");
+  return place->generation;
 }
 
 void Homes::Wake(const Pid& pid, const ProcessSlot& resident) {

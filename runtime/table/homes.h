@@ -29,7 +29,8 @@ namespace actord::runtime {
 // A process in the process table, as it is named there.
 struct ProcessSlot {
   uint32_t slot = 0;
-  uint32_t generation = 0;  // of the slot
+  // Of the slot. Of a dormant process: the note that Sleep got, or 0.
+  uint32_t generation = 0;
 
   // The place of a process that is dormant.
   static constexpr uint32_t kDormant = UINT32_MAX;
@@ -69,10 +70,13 @@ class Homes {
   // The process of the PID is there, and dormant. Precondition: Keep has had
   // the PID, and nobody uses the homes but the caller.
   void EnterDormant(const Pid& pid);
-  // The resident process of the PID is dormant from now on. Precondition: the
-  // caller holds ResidencyOf the PID, and makes the generation of the slot even
-  // afterwards.
-  void Sleep(const Pid& pid);
+  // The resident process of the PID is dormant from now on. NoteOf returns
+  // `note` until it wakes. Precondition: the caller holds ResidencyOf the PID,
+  // and makes the generation of the slot even afterwards.
+  void Sleep(const Pid& pid, uint32_t note);
+  // Precondition: the process is dormant, and the caller holds ResidencyOf the
+  // PID.
+  [[nodiscard]] uint32_t NoteOf(const Pid& pid) const;
   // The process in this slot of the process table has this PID.
   void NameResident(const Pid& pid, const ProcessSlot& resident);
   // A dormant process is in this slot from now on. Precondition: the caller

@@ -169,9 +169,11 @@ class ProcessTable {
   // the process is complete but for its word, which has `ended`.
   [[nodiscard]] bool EnterAgain(Process& process, const Pid& pid);
   // The process falls asleep if its word is still `word`, which is that of its
-  // running turn. False: something has come for it. Precondition: it has no
-  // state and no events, and its home can bring it back.
-  [[nodiscard]] bool Sleep(Process& process, const Pid& pid, uint64_t word);
+  // running turn. False: something has come for it. `note`: for Homes::NoteOf.
+  // Precondition: it has no state and no events, and its home can bring it
+  // back.
+  [[nodiscard]] bool Sleep(Process& process, const Pid& pid, uint64_t word,
+                           uint32_t note);
   // Gives the slot of a process back that is asleep.
   void ReleaseAsleep(Cache& cache, const Process& process);
   // Counts a dormant process of the store. False: a limit, which `why` names,
