@@ -1,9 +1,11 @@
 #include "daemon/plugins/kept_plugins.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -31,8 +33,12 @@ absl::StatusOr<PluginNumber> KeptPlugins::Keep(const std::string& name,
                                                const std::string& version,
                                                const std::string& digest,
                                                int file) {
+  struct stat about = {};
+  if (fstat(file, &about) != 0) {
+    return runtime::IoError(errno, "fstat", "the plugin");
+  }
   absl::Status status =
-      files_.Keep(digest,
+      files_.Keep(digest, static_cast<uint64_t>(about.st_size),
                   [file](uint64_t offset, size_t bytes,
                          char* into) -> absl::StatusOr<size_t> {
                     for (;;) {

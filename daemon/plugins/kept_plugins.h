@@ -32,7 +32,8 @@ class KeptPlugins {
 
   // The number of a plugin; its file is kept from now on. `digest`: SHA-256 of
   // the file, 64 hexadecimal digits. `file`: open for reading. Errors say why
-  // the file cannot be kept.
+  // the file cannot be kept. RESOURCE_EXHAUSTED: it is not kept yet, and the
+  // disk has no room for it beside store.disk_reserve.
   absl::StatusOr<runtime::records::PluginNumber> Keep(
       const std::string& name, const std::string& version,
       const std::string& digest, int file);
@@ -57,7 +58,7 @@ class KeptPlugins {
  private:
   KeptPlugins(runtime::OpenedStore& store, const std::string& directory,
               runtime::FileSystem& files)
-      : store_(store), files_(directory, files) {}
+      : store_(store), files_(directory, files, store.ReserveBytes()) {}
 
   runtime::OpenedStore& store_;
   runtime::PluginFiles files_;

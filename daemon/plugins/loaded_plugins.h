@@ -73,8 +73,8 @@ class LoadedPlugins {
   // instead of its former version, if there is one. An error leaves everything
   // as it was: PLUGIN_LOADING_OFF, INVALID_FIELD, PLUGIN_NOT_ALLOWED,
   // PLUGIN_NOT_FOUND, PLUGIN_NOT_READABLE, INVALID_PLUGIN, PLUGIN_ABI_VERSION,
-  // PLUGIN_IN_FORCE, PLUGIN_CONFLICT, PLUGIN_REFUSED, PLUGIN_LIMIT. Runs code
-  // of the plugin and may block.
+  // PLUGIN_IN_FORCE, PLUGIN_CONFLICT, PLUGIN_REFUSED, PLUGIN_LIMIT, STORE_FULL,
+  // STOPPED. Runs code of the plugin and may block.
   absl::StatusOr<Loaded> LoadVersion(const std::string& path,
                                      bool new_processes_only);
 

@@ -47,8 +47,12 @@ absl::StatusOr<std::string> ReadAll(
 
 }  // namespace
 
-PluginFiles::PluginFiles(std::string_view store, FileSystem& files)
-    : store_(store), folder_(store_ + "/plugins"), files_(files) {}
+PluginFiles::PluginFiles(std::string_view store, FileSystem& files,
+                         uint64_t reserve_bytes)
+    : store_(store),
+      folder_(store_ + "/plugins"),
+      files_(files),
+      reserve_bytes_(reserve_bytes) {}
 
 std::string PluginFiles::PathOf(std::string_view sha256) const {
   return absl::StrCat(folder_, "/", ToAbsl(sha256), ToAbsl(kSuffix));
@@ -60,7 +64,22 @@ absl::Status PluginFiles::OpenFolder() {
   return status;
 }
 
-absl::Status PluginFiles::Keep(const std::string& sha256, Read original) {
+absl::Status PluginFiles::CheckRoom(uint64_t bytes) {
+  if (reserve_bytes_ == 0) return absl::OkStatus();
+  const absl::StatusOr<DiskSpace> space = files_.Space(folder_);
+  if (!space.ok()) return space.status();
+  if (space->available >= reserve_bytes_ &&
+      space->available - reserve_bytes_ >= bytes) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the file has ", bytes, " bytes, the disk of the store has ",
+                   space->available, " bytes free, and store.disk_reserve is ",
+                   reserve_bytes_, " bytes"));
+}
+
+absl::Status PluginFiles::Keep(const std::string& sha256, uint64_t bytes,
+                               Read original) {
   absl::Status present = Check(sha256);
   if (present.ok()) {
     // A crash may have come before its name was durable.
@@ -69,6 +88,7 @@ absl::Status PluginFiles::Keep(const std::string& sha256, Read original) {
   }
   if (!absl::IsNotFound(present) && !absl::IsDataLoss(present)) return present;
   absl::Status status = OpenFolder();
+  if (status.ok()) status = CheckRoom(bytes);
   if (!status.ok()) return status;
   const std::string path = PathOf(sha256);
   const std::string unfinished = absl::StrCat(path, ToAbsl(kUnfinished));
