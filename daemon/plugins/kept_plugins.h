@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -49,8 +50,9 @@ class KeptPlugins {
       runtime::records::PluginNumber number) const;
 
   // Removes the files of plugins that are not in `used` and that Keep was not
-  // called for, but for the `most` newest of them. The log says what was
-  // removed, and what could not be.
+  // called for, but for the `most` newest of them. Removes also the files
+  // without a number, which no record can name: a crash came before the number
+  // was durable. The log says what was removed, and what could not be.
   void RemoveUnused(
       const absl::flat_hash_set<runtime::records::PluginNumber>& used,
       size_t most, Logger& logger);
@@ -59,6 +61,13 @@ class KeptPlugins {
   KeptPlugins(runtime::OpenedStore& store, const std::string& directory,
               runtime::FileSystem& files)
       : store_(store), files_(directory, files, store.ReserveBytes()) {}
+  // `what`: the file, for the log.
+  void Remove(const std::string& digest, const std::string& what,
+              Logger& logger);
+  // `present`: the files that the store has.
+  void RemoveUnnumbered(
+      const absl::flat_hash_set<runtime::records::PluginNumber>& used,
+      const std::vector<std::string>& present, Logger& logger);
 
   runtime::OpenedStore& store_;
   runtime::PluginFiles files_;

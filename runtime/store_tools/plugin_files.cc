@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".so";
 constexpr std::string_view kUnfinished = ".new";
+constexpr std::string_view kUnfinishedEnd = ".so.new";
 constexpr size_t kDigestDigits = 64;
 constexpr size_t kChunkBytes = size_t{256} << 10;
 
@@ -134,13 +135,18 @@ absl::Status PluginFiles::Check(const std::string& sha256) {
 }
 
 absl::StatusOr<std::vector<std::string>> PluginFiles::List() {
+  return ListWith(kSuffix);
+}
+
+absl::StatusOr<std::vector<std::string>> PluginFiles::ListWith(
+    std::string_view suffix) {
   absl::StatusOr<std::vector<std::string>> names = files_.List(folder_);
   if (absl::IsNotFound(names.status())) return std::vector<std::string>();
   if (!names.ok()) return names.status();
   std::vector<std::string> digests;
   for (std::string& name : *names) {
-    if (!name.ends_with(kSuffix)) continue;
-    name.resize(name.size() - kSuffix.size());
+    if (!name.ends_with(suffix)) continue;
+    name.resize(name.size() - suffix.size());
     if (IsDigest(name)) digests.push_back(std::move(name));
   }
   return digests;
@@ -152,6 +158,21 @@ absl::Status PluginFiles::Remove(const std::string& sha256) {
   if (!left.ok() && !absl::IsNotFound(left)) return left;
   absl::Status status = files_.Unlink(path);
   return status.ok() ? files_.SyncDirectory(folder_) : status;
+}
+
+absl::StatusOr<size_t> PluginFiles::RemoveUnfinished() {
+  const absl::StatusOr<std::vector<std::string>> left =
+      ListWith(kUnfinishedEnd);
+  if (!left.ok()) return left.status();
+  for (const std::string& sha256 : *left) {
+    absl::Status status =
+        files_.Unlink(absl::StrCat(PathOf(sha256), ToAbsl(kUnfinished)));
+    if (!status.ok()) return status;
+  }
+  if (left->empty()) return size_t{0};
+  absl::Status status = files_.SyncDirectory(folder_);
+  if (!status.ok()) return status;
+  return left->size();
 }
 
 }  // namespace actord::runtime

@@ -48,12 +48,16 @@ class PluginFiles {
   absl::StatusOr<std::vector<std::string>> List();
   // Removes the file and what a crash has left of it.
   absl::Status Remove(const std::string& sha256);
+  // Removes the files that a crash has left unfinished, and returns how many.
+  absl::StatusOr<size_t> RemoveUnfinished();
 
  private:
   // Makes the folder if it does not exist.
   absl::Status OpenFolder();
   // RESOURCE_EXHAUSTED: as Keep.
   absl::Status CheckRoom(uint64_t bytes);
+  // The digests of the files DIGEST + `suffix`, in ascending order.
+  absl::StatusOr<std::vector<std::string>> ListWith(std::string_view suffix);
   absl::Status Write(const std::string& path, const std::string& sha256,
                      Read original);
 

@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 constexpr uint64_t kReserve = 1 << 20;
 constexpr uint64_t kRoom = 8 << 20;
@@ -69,6 +70,21 @@ class KeptPluginsTest : public ::testing::Test {
     close(file);
     return number;
   }
+  // What is logged.
+  std::string RemoveUnused(const absl::flat_hash_set<uint32_t>& used,
+                           size_t most) {
+    ::testing::internal::CaptureStderr();
+    kept_->RemoveUnused(used, most, logger_);
+    logger_.Flush(LogWriter::kLastPatience);
+    return ::testing::internal::GetCapturedStderr();
+  }
+  // What a crash leaves that comes before the number of a plugin is durable.
+  void Leave(const std::string& content, const std::string& suffix) {
+    auto file = disk_.Open("/srv/store/plugins/" + DigestOf(content) + suffix,
+                           runtime::OpenMode::kCreate);
+    ASSERT_TRUE(file.ok()) << file.status();
+    ASSERT_TRUE((*file)->Write(0, content).ok());
+  }
   std::vector<std::string> Files() {
     return disk_.List("/srv/store/plugins").value();
   }
@@ -76,7 +92,33 @@ class KeptPluginsTest : public ::testing::Test {
   runtime::SimulatedDisk disk_{1};
   std::unique_ptr<runtime::OpenedStore> store_;
   std::unique_ptr<KeptPlugins> kept_;
+  Logger logger_{LogFormat::kConsole, runtime::LogLevel::kInfo};
 };
+
+TEST_F(KeptPluginsTest, FilesWithoutANumberAreRemoved) {
+  ASSERT_EQ(Keep("a", "the code of a").value(), 1u);
+  Leave("lost", ".so");
+  Leave("unfinished", ".so.new");
+  Leave("text", ".txt");
+  const std::string log = RemoveUnused({1}, 10);
+  EXPECT_THAT(log, HasSubstr("removed the plugin file with SHA-256 " +
+                             DigestOf("lost") +
+                             ", which no record of the "
+                             "store names"));
+  EXPECT_THAT(log, HasSubstr("removed 1 unfinished plugin files"));
+  EXPECT_THAT(Files(), UnorderedElementsAre(DigestOf("the code of a") + ".so",
+                                            DigestOf("text") + ".txt"));
+  EXPECT_EQ(RemoveUnused({1}, 10), "");
+}
+
+TEST_F(KeptPluginsTest, NothingIsGuessedIfANumberInUseIsUnknown) {
+  ASSERT_EQ(Keep("a", "the code of a").value(), 1u);
+  Leave("lost", ".so");
+  EXPECT_THAT(RemoveUnused({1, 7}, 10),
+              HasSubstr("plugin number 7, which the store does not know"));
+  EXPECT_THAT(Files(), UnorderedElementsAre(DigestOf("the code of a") + ".so",
+                                            DigestOf("lost") + ".so"));
+}
 
 TEST_F(KeptPluginsTest, FileThatWouldTakeOfTheReserveIsRefused) {
   const uint64_t room = disk_.Space("/srv/store").value().available;

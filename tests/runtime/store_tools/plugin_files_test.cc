@@ -110,6 +110,20 @@ TEST_F(PluginFilesTest, FileThatLeavesLessThanTheReserveIsNotKept) {
   EXPECT_TRUE(absl::IsResourceExhausted(Keep(files, DigestOf("a"), "a")));
 }
 
+TEST_F(PluginFilesTest, RemovesWhatCrashesHaveLeftUnfinished) {
+  ASSERT_EQ(Keep(files_, digest_, content_), absl::OkStatus());
+  EXPECT_EQ(files_.RemoveUnfinished().value(), 0u);
+  const std::string folder = std::string(kStore) + "/plugins";
+  for (const std::string& name :
+       {digest_ + ".so.new", DigestOf("a") + ".so.new",
+        std::string("README.so.new")}) {
+    ASSERT_TRUE(disk_.Open(folder + "/" + name, OpenMode::kCreate).ok());
+  }
+  EXPECT_EQ(files_.RemoveUnfinished().value(), 2u);
+  EXPECT_THAT(disk_.List(folder).value(),
+              ElementsAre("README.so.new", digest_ + ".so"));
+}
+
 // A file whose name no sync has made durable gets its sync from the next Keep.
 TEST_F(PluginFilesTest, FileThatIsThereIsMadeDurable) {
   for (uint64_t call = 0;; ++call) {
