@@ -9,6 +9,7 @@
 #include "runtime/process/upgrading.h"
 #include "runtime/recovery.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -63,6 +64,8 @@ bool Runtime::Core::Wake(const Pid& pid, Owner by) {
 }
 
 absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
+  ACTORD_ASSERT(processes.IsDormant(stored.pid),
+                "core.h: the process is dormant");
   const ProcessEntry& entry = stored.entry;
   const records::RuntimeImage& image = entry.runtime;
   const StoredType found = TypeOf(stored);

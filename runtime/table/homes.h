@@ -5,7 +5,8 @@
 //
 // A process leaves the process table and comes back under the lock ResidencyOf
 // its PID alone. Whoever holds the lock, and finds the process in a slot, can
-// put an event into its mailbox.
+// put an event into its mailbox. (Not asserted below: a Mutex does not know its
+// holder. tests/model/homes.pml and the simulator keep that rule.)
 //
 // Thread-safety: any thread; look-ups take no lock. The table never shrinks,
 // so a stale number can be read without harm.
@@ -21,6 +22,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "runtime/process/pid.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/mutex.h"
 #include "runtime/table/home_pid.h"
 
@@ -85,11 +87,13 @@ class Homes {
   void Wake(const Pid& pid, const ProcessSlot& resident);
   // Precondition: MayHaveLived.
   [[nodiscard]] Mutex& ResidencyOf(const Pid& pid) const {
+    ACTORD_ASSERT_HOT(MayHaveLived(pid), "homes.h: the PID is of this store");
     return (*homes_)[HomeOf(pid)].residency;
   }
   // How often a process of this home has fallen asleep. Precondition: the
   // caller holds ResidencyOf the PID.
   [[nodiscard]] uint64_t SleepsOf(const Pid& pid) const {
+    ACTORD_ASSERT_HOT(MayHaveLived(pid), "homes.h: the PID is of this store");
     return (*homes_)[HomeOf(pid)].sleeps.load(std::memory_order_relaxed);
   }
   // No dormant process comes back from now on. When this returns, no thread

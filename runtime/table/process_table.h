@@ -107,6 +107,7 @@ class ProcessTable {
   // As long as the caller holds this lock, a durable process that FindAwake has
   // found stays in its slot, unless it ends. Precondition: HasHome.
   [[nodiscard]] Mutex& ResidencyOf(const Pid& pid) const {
+    ACTORD_ASSERT_HOT(HasHome(pid), "process_table.h: the PID has a home");
     return homes_->ResidencyOf(pid);
   }
   [[nodiscard]] const Homes* homes() const { return homes_; }
