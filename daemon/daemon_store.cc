@@ -130,17 +130,10 @@ absl::Status Daemon::StartProcesses() {
 }
 
 void Daemon::LoadFormer(runtime::records::PluginNumber number) {
-  const absl::Status status = plugins_.LoadKept(number);
-  if (status.ok()) {
-    const auto kept = kept_plugins_->Find(number);
-    logger_.Info(absl::StrCat("plugin ", kept->name, " ", kept->version,
-                              " loaded from ", kept->path,
-                              ", because processes of the store are of this "
-                              "version"));
-    return;
-  }
+  const absl::StatusOr<PluginInfo> former = plugins_.LoadKept(number);
+  if (former.ok()) return logger_.Info(LoadedPlugins::TextOfKept(*former));
   logger_.Warning(absl::StrCat(
-      status.message(),
+      former.status().message(),
       ". Its processes go on with the version in force, if that can restore "
       "them"));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/core.h"
+#include "runtime/system/assert.h"
 #include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
@@ -16,10 +17,20 @@ constexpr size_t kMaxInputBytes = 1 << 20;
 
 }  // namespace
 
-BulkSender::~BulkSender() { Show(); }
+BulkSender::~BulkSender() {
+  ACTORD_ASSERT(!HasWaiting(), "bulk_sender.h: no message waits for Flush");
+  Show();
+}
 
 absl::Status BulkSender::Send(const Pid& to, const Message& message, Owner by,
                               uint64_t* position, const RequestId* id) {
+  ACTORD_ASSERT_HOT(!HasWaiting(), "bulk_sender.h: no message waits for Flush");
+  return SendNow(to, message, by, position, id);
+}
+
+absl::Status BulkSender::SendNow(const Pid& to, const Message& message,
+                                 Owner by, uint64_t* position,
+                                 const RequestId* id) {
   absl::Status status =
       core_.SendFromOutside(by, to, message, &ready_, id).Tell(position);
   // RESOURCE_EXHAUSTED mostly means a full mailbox.
@@ -30,7 +41,7 @@ absl::Status BulkSender::Send(const Pid& to, const Message& message, Owner by,
 absl::Status BulkSender::Add(const Pid& to, const Message& message, Owner by,
                              uint64_t item, Refused refused) {
   if (!IsHomePid(to) || core_.durable == nullptr) {
-    return Send(to, message, by);
+    return SendNow(to, message, by, nullptr, nullptr);
   }
   absl::Status status = core_.CheckMessage(message);
   status.Update(when_behind_ == WhenBehind::kRefuse

@@ -61,6 +61,12 @@ class BulkSender {
   [[nodiscard]] uint64_t position() const { return position_; }
 
  private:
+  // The part of Send behind its precondition.
+  absl::Status SendNow(const Pid& to, const Message& message, Owner by,
+                       uint64_t* position, const RequestId* id);
+  [[nodiscard]] bool HasWaiting() const {
+    return inputs_ && inputs_->bytes() != 0;
+  }
   void Show();
   // Counts a send, and enqueues if enough of them are hidden.
   void Count(size_t bytes, bool is_full);

@@ -171,7 +171,8 @@ class Runtime::Core {
   absl::Status HoldNames(const StoredProcess& stored);
   // Puts the process into quarantine if it has ended the daemon in its steps.
   void CheckPoison(Process& process, const Pid& pid, const ProcessType& type);
-  // Precondition of both: no other thread knows of the process.
+  // Precondition of both: the process is not live yet, so no other thread uses
+  // it.
   void EnterQuarantine(Process& process, QuarantineEntry entry);
   void EnterQuarantine(Process& process, const StoredProcess& stored,
                        const absl::Status& why);
@@ -213,7 +214,7 @@ class Runtime::Core {
   // be read, and the program ends. Any thread; waits for the disk.
   bool Wake(const Pid& pid, Owner by);
   // Precondition: the caller holds ResidencyOf the PID, and the process is
-  // dormant.
+  // dormant. (Not asserted: a Mutex does not know its holder.)
   absl::Status BringBack(StoredProcess&& stored);
 
   void FreeMailboxes();

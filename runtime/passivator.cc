@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
 #include "runtime/delivery/logged_events.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -24,7 +25,10 @@ Passivator::Passivator(Runtime::Core& core)
       after_ns_(core.options.durable.passivate_after == absl::InfiniteDuration()
                     ? 0
                     : static_cast<uint64_t>(absl::ToInt64Nanoseconds(
-                          core.options.durable.passivate_after))) {}
+                          core.options.durable.passivate_after))) {
+  ACTORD_ASSERT(core.options.store != nullptr,
+                "passivator.h: the runtime has a store");
+}
 
 absl::Status Passivator::Start() {
   if (after_ns_ == 0) return absl::OkStatus();
@@ -58,7 +62,7 @@ void Passivator::Run() {
       if (!stopping_) wake_.wait_for(mutex_, pause);
       if (stopping_) return;
     }
-    LookIfDue();
+    MayLook();
   }
 }
 
@@ -70,6 +74,11 @@ bool Passivator::IsCrowded() const {
 }
 
 void Passivator::LookIfDue() {
+  ACTORD_ASSERT(!thread_.joinable(), "passivator.h: Start was not called");
+  MayLook();
+}
+
+void Passivator::MayLook() {
   if (after_ns_ == 0) return;
   const uint64_t now_ns = core_.clock.MonotonicNs();
   const bool is_crowded = IsCrowded();

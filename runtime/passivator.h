@@ -39,6 +39,7 @@ class Passivator {
   void LookIfDue();
 
  private:
+  void MayLook();
   // What a look has found in a slot of the process table.
   struct Seen {
     uint32_t generation = 0;  // even: no idle process was there

@@ -14,6 +14,7 @@
 #include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -101,6 +102,8 @@ void KeepInput(Process& process, const ProcessEntry& entry, Lane& lane) {
 
 absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane) {
+  ACTORD_ASSERT((process.activity.load() & Activity::kEnded) != 0,
+                "recovery.h: the process is not live yet");
   const ProcessEntry& entry = stored.entry;
   const records::RuntimeImage& image = entry.runtime;
   process.keep_result = image.keep_result;

@@ -14,8 +14,8 @@
 namespace actord::runtime {
 
 // What the store says of the process, besides its mailbox. Takes the image.
-// DATA_LOSS: the store is damaged. Precondition: no other thread knows of the
-// process.
+// DATA_LOSS: the store is damaged. Precondition: the process is not live yet,
+// so no other thread uses it.
 absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane);
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -52,6 +53,8 @@ void Runtime::Core::EnterQuarantine(Process& process,
 }
 
 void Runtime::Core::EnterQuarantine(Process& process, QuarantineEntry entry) {
+  ACTORD_ASSERT((process.activity.load() & Activity::kEnded) != 0,
+                "core.h: the process is not live yet");
   HeldInQuarantine& held = durable->StateOf(process).quarantined.emplace();
   held.was_blocked = (process.activity.load(std::memory_order_relaxed) &
                       Activity::kBlocked) != 0;

@@ -6,8 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
+#include "runtime/process/upgrading.h"
 #include "runtime/recovery.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -62,6 +64,8 @@ bool Runtime::Core::Wake(const Pid& pid, Owner by) {
 }
 
 absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
+  ACTORD_ASSERT(processes.IsDormant(stored.pid),
+                "core.h: the process is dormant");
   const ProcessEntry& entry = stored.entry;
   const records::RuntimeImage& image = entry.runtime;
   const StoredType found = TypeOf(stored);
@@ -81,6 +85,7 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
   absl::Status status =
       FillProcess(*process, stored, durable->BeginAgain(*process), lane);
   if (!status.ok()) return status;
+  Upgrading::IsCountedIn(*process, durable->homes().NoteOf(stored.pid));
   if (!found.fits.ok()) {
     options.log(LogLevel::kError,
                 absl::StrCat("process ", FormatPid(stored.pid),

@@ -6,6 +6,7 @@
 #include "daemon/access/access_control.h"
 #include "identity/role.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 
 namespace actord::daemon {
 
@@ -30,6 +31,7 @@ absl::StatusOr<StreamSlot> Access::TakeCountedStream() const {
 }
 
 absl::Status Access::RefuseConnection() const {
+  ACTORD_ASSERT(quota_ != nullptr, "access.h: there is a limit");
   return control_->OverQuota(*this, quota_->ConnectionRefused());
 }
 

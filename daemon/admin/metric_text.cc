@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "runtime/system/assert.h"
 
 namespace actord::daemon {
 namespace {
@@ -24,16 +25,19 @@ void MetricText::Begin(std::string_view name, MetricKind kind,
 }
 
 void MetricText::Add(uint64_t value) {
+  ACTORD_ASSERT(!name_.empty(), "metric_text.h: a metric has begun");
   absl::StrAppend(&text_, name_, " ", value, "\n");
 }
 
 void MetricText::Add(double value) {
+  ACTORD_ASSERT(!name_.empty(), "metric_text.h: a metric has begun");
   // As many digits as the seconds since 1970 with milliseconds need.
   absl::StrAppendFormat(&text_, "%s %.13g\n", name_, value);
 }
 
 void MetricText::Add(std::string_view label, std::string_view label_value,
                      uint64_t value) {
+  ACTORD_ASSERT(!name_.empty(), "metric_text.h: a metric has begun");
   absl::StrAppend(
       &text_, name_, "{", View(label), "=\"",
       absl::StrReplaceAll(View(label_value),

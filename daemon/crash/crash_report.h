@@ -7,7 +7,7 @@
 //
 //  (1) The handler uses system calls and its own formatting alone; the one
 //      exception is backtrace() (backtrace_lines.h). It uses no lock and no
-//      heap.
+//      heap. (Not asserted: an assertion that fails would end the report.)
 //  (2) The report is written in parts. A part that faults itself is given up,
 //      and the report continues with the next part. So damaged memory costs a
 //      part of the report, and a report always ends.
@@ -17,6 +17,7 @@
 //      wait for the end of the program. So SA_RESETHAND is not used: the fault
 //      of the second thread would end the program before the first thread has
 //      written its report.
+// tests/daemon/crash/crash_report_test.cc checks (2) to (4).
 //
 // Thread-safety: at most one object at a time; the handler on any thread. The
 // writer is borrowed.

@@ -1,9 +1,11 @@
 #include "daemon/plugins/kept_plugins.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -31,8 +33,12 @@ absl::StatusOr<PluginNumber> KeptPlugins::Keep(const std::string& name,
                                                const std::string& version,
                                                const std::string& digest,
                                                int file) {
+  struct stat about = {};
+  if (fstat(file, &about) != 0) {
+    return runtime::IoError(errno, "fstat", "the plugin");
+  }
   absl::Status status =
-      files_.Keep(digest,
+      files_.Keep(digest, static_cast<uint64_t>(about.st_size),
                   [file](uint64_t offset, size_t bytes,
                          char* into) -> absl::StatusOr<size_t> {
                     for (;;) {
@@ -97,17 +103,54 @@ void KeptPlugins::RemoveUnused(const absl::flat_hash_set<PluginNumber>& used,
         ++unused <= most) {
       continue;
     }
-    const absl::Status removed = files_.Remove(digest);
-    const std::string who = absl::StrCat("the file of plugin ", known.name, " ",
-                                         known.version, ", SHA-256 ", digest,
-                                         ", of which the store has no "
-                                         "process");
-    if (removed.ok()) {
-      logger.Info(absl::StrCat("removed ", who));
-    } else {
-      logger.Warning(
-          absl::StrCat("cannot remove ", who, ": ", removed.message()));
-    }
+    Remove(digest,
+           absl::StrCat("the file of plugin ", known.name, " ", known.version,
+                        ", SHA-256 ", digest,
+                        ", of which the store has no process"),
+           logger);
+  }
+  RemoveUnnumbered(used, *present, logger);
+}
+
+void KeptPlugins::Remove(const std::string& digest, const std::string& what,
+                         Logger& logger) {
+  const absl::Status removed = files_.Remove(digest);
+  if (removed.ok()) {
+    logger.Info(absl::StrCat("removed ", what));
+  } else {
+    logger.Warning(
+        absl::StrCat("cannot remove ", what, ": ", removed.message()));
+  }
+}
+
+void KeptPlugins::RemoveUnnumbered(
+    const absl::flat_hash_set<PluginNumber>& used,
+    const std::vector<std::string>& present, Logger& logger) {
+  for (const PluginNumber number : used) {
+    if (plugins_.contains(number)) continue;
+    return logger.Warning(absl::StrCat(
+        "processes of the store are of plugin number ", number,
+        ", which the store does not know, so no plugin file without a number "
+        "is removed"));
+  }
+  absl::flat_hash_set<std::string> numbered;
+  for (const auto& [number, plugin] : plugins_) {
+    numbered.insert(absl::BytesToHexString(plugin.sha256));
+  }
+  for (const std::string& digest : present) {
+    if (numbered.contains(digest)) continue;
+    Remove(digest,
+           absl::StrCat("the plugin file with SHA-256 ", digest,
+                        ", which no record of the store names"),
+           logger);
+  }
+  const absl::StatusOr<size_t> unfinished = files_.RemoveUnfinished();
+  if (!unfinished.ok()) {
+    logger.Warning(absl::StrCat("cannot remove an unfinished plugin file: ",
+                                unfinished.status().message()));
+  } else if (*unfinished != 0) {
+    logger.Info(absl::StrCat("removed ", *unfinished,
+                             " unfinished plugin files of the store"));
   }
 }
 

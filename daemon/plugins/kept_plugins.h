@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -32,7 +33,8 @@ class KeptPlugins {
 
   // The number of a plugin; its file is kept from now on. `digest`: SHA-256 of
   // the file, 64 hexadecimal digits. `file`: open for reading. Errors say why
-  // the file cannot be kept.
+  // the file cannot be kept. RESOURCE_EXHAUSTED: it is not kept yet, and the
+  // disk has no room for it beside store.disk_reserve.
   absl::StatusOr<runtime::records::PluginNumber> Keep(
       const std::string& name, const std::string& version,
       const std::string& digest, int file);
@@ -48,8 +50,9 @@ class KeptPlugins {
       runtime::records::PluginNumber number) const;
 
   // Removes the files of plugins that are not in `used` and that Keep was not
-  // called for, but for the `most` newest of them. The log says what was
-  // removed, and what could not be.
+  // called for, but for the `most` newest of them. Removes also the files
+  // without a number, which no record can name: a crash came before the number
+  // was durable. The log says what was removed, and what could not be.
   void RemoveUnused(
       const absl::flat_hash_set<runtime::records::PluginNumber>& used,
       size_t most, Logger& logger);
@@ -57,7 +60,14 @@ class KeptPlugins {
  private:
   KeptPlugins(runtime::OpenedStore& store, const std::string& directory,
               runtime::FileSystem& files)
-      : store_(store), files_(directory, files) {}
+      : store_(store), files_(directory, files, store.ReserveBytes()) {}
+  // `what`: the file, for the log.
+  void Remove(const std::string& digest, const std::string& what,
+              Logger& logger);
+  // `present`: the files that the store has.
+  void RemoveUnnumbered(
+      const absl::flat_hash_set<runtime::records::PluginNumber>& used,
+      const std::vector<std::string>& present, Logger& logger);
 
   runtime::OpenedStore& store_;
   runtime::PluginFiles files_;

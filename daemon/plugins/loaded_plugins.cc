@@ -10,6 +10,7 @@
 #include "daemon/settings/version.h"
 #include "handlers/builtin_handlers.h"
 #include "runtime/crash/running_code.h"
+#include "runtime/system/assert.h"
 
 namespace actord::daemon {
 namespace {
@@ -242,6 +243,12 @@ absl::StatusOr<LoadedPlugins::Loaded> LoadedPlugins::Put(
     loaded.commands.emplace_back(command.descriptor->command);
   }
   loaded.process_types = *std::move(types);
+  for (const runtime::ProcessType* type : loaded.process_types) {
+    ACTORD_ASSERT(kept_ == nullptr || info.digest.empty() ||
+                      !type->can_be_durable() || type->plugin_number != 0,
+                  "kept_plugins.h: a plugin has its number before a type is "
+                  "in force");
+  }
   const absl::MutexLock lock(&mutex_);
   for (Version& version : versions_) {
     if (version.plugin.name != info.name || !version.in_force) continue;

@@ -52,13 +52,15 @@ class LoadedPlugins {
   // Loads the process types of a file that the store keeps, for processes that
   // this version has written. No command of it is in force. An error says what
   // is missing. After Load.
-  absl::Status LoadKept(runtime::records::PluginNumber number);
+  absl::StatusOr<PluginInfo> LoadKept(runtime::records::PluginNumber number);
   // The same for all versions of the plugin `name` in `used` that are not
-  // loaded. `failed` gets the errors.
+  // loaded. `tried` gets each result.
   void LoadKeptOf(
       const std::string& name,
       const absl::flat_hash_set<runtime::records::PluginNumber>& used,
-      absl::FunctionRef<void(const absl::Status&)> failed);
+      absl::FunctionRef<void(const absl::StatusOr<PluginInfo>&)> tried);
+  // The line of the log about a version that LoadKept has loaded.
+  static std::string TextOfKept(const PluginInfo& plugin);
 
   struct Loaded {
     PluginInfo plugin;
@@ -71,8 +73,8 @@ class LoadedPlugins {
   // instead of its former version, if there is one. An error leaves everything
   // as it was: PLUGIN_LOADING_OFF, INVALID_FIELD, PLUGIN_NOT_ALLOWED,
   // PLUGIN_NOT_FOUND, PLUGIN_NOT_READABLE, INVALID_PLUGIN, PLUGIN_ABI_VERSION,
-  // PLUGIN_IN_FORCE, PLUGIN_CONFLICT, PLUGIN_REFUSED, PLUGIN_LIMIT. Runs code
-  // of the plugin and may block.
+  // PLUGIN_IN_FORCE, PLUGIN_CONFLICT, PLUGIN_REFUSED, PLUGIN_LIMIT, STORE_FULL,
+  // STOPPED. Runs code of the plugin and may block.
   absl::StatusOr<Loaded> LoadVersion(const std::string& path,
                                      bool new_processes_only);
 

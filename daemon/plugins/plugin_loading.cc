@@ -78,10 +78,15 @@ absl::StatusOr<PluginLoading::Loaded> PluginLoading::LoadNow(
           : absl::StrCat(", in place of ", loaded->replaced_version)));
   Loaded result;
   result.plugin = *std::move(loaded);
-  plugins_.LoadKeptOf(result.plugin.plugin.name, runtime_.PluginsOfStore(),
-                      [this](const absl::Status& why) {
-                        logger_.Warning(std::string(why.message()));
-                      });
+  plugins_.LoadKeptOf(
+      result.plugin.plugin.name, runtime_.PluginsOfStore(),
+      [this](const absl::StatusOr<PluginInfo>& former) {
+        if (former.ok()) {
+          logger_.Info(LoadedPlugins::TextOfKept(*former));
+        } else {
+          logger_.Warning(std::string(former.status().message()));
+        }
+      });
   if (!new_processes_only) result.told = TellProcesses(result.plugin);
   RetryQuarantine(result.plugin);
   return result;

@@ -111,17 +111,23 @@ absl::Status LoadedPlugins::Keep(const handlers::Plugin& plugin,
 void LoadedPlugins::LoadKeptOf(
     const std::string& name,
     const absl::flat_hash_set<runtime::records::PluginNumber>& used,
-    absl::FunctionRef<void(const absl::Status&)> failed) {
+    absl::FunctionRef<void(const absl::StatusOr<PluginInfo>&)> tried) {
   for (const runtime::records::PluginNumber number : used) {
     if (kept_ == nullptr || numbers_.contains(number)) continue;
     const auto kept = kept_->Find(number);
     if (!kept.ok() || kept->name != name) continue;
-    const absl::Status status = LoadKept(number);
-    if (!status.ok()) failed(status);
+    tried(LoadKept(number));
   }
 }
 
-absl::Status LoadedPlugins::LoadKept(runtime::records::PluginNumber number) {
+std::string LoadedPlugins::TextOfKept(const PluginInfo& plugin) {
+  return absl::StrCat("plugin ", plugin.name, " ", plugin.version,
+                      " loaded from ", plugin.path,
+                      ", because processes of the store are of this version");
+}
+
+absl::StatusOr<PluginInfo> LoadedPlugins::LoadKept(
+    runtime::records::PluginNumber number) {
   const auto kept = kept_->Find(number);
   if (!kept.ok()) return kept.status();
   const auto fails = [&](const absl::Status& why) {
@@ -150,9 +156,10 @@ absl::Status LoadedPlugins::LoadKept(runtime::records::PluginNumber number) {
   auto types = catalog_->AddFormer(entries);
   if (!types.ok()) return fails(types.status());
   numbers_.insert(number);
+  PluginInfo info = InfoOf(*plugin, kept->path);
   const absl::MutexLock lock(&mutex_);
-  versions_.push_back({InfoOf(*plugin, kept->path), false, *std::move(types)});
-  return absl::OkStatus();
+  versions_.push_back({info, false, *std::move(types)});
+  return info;
 }
 
 absl::StatusOr<handlers::UniqueFd> LoadedPlugins::OpenAllowed(

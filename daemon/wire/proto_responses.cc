@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/wire/proto_time.h"
+#include "runtime/system/assert.h"
 #include "runtime/table/home_pid.h"
 
 namespace actord::daemon {
@@ -57,6 +58,8 @@ void WritePayload(runtime::Payload payload, v1::Payload* proto) {
 
 void WriteFailure(runtime::EndKind kind, absl::StatusCode code,
                   std::string_view message, v1::Failure* proto) {
+  ACTORD_ASSERT(kind != runtime::EndKind::kResult,
+                "proto_responses.h: the process has failed");
   proto->set_reason(ToFailureReason(kind));
   proto->set_code(static_cast<int>(code));
   proto->set_message(ToUtf8(message));

@@ -9,6 +9,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 
 namespace actord::daemon {
 namespace {
@@ -91,6 +92,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
 }
 
 void WriteRefusal(const absl::Status& status, v1::Refusal* proto) {
+  ACTORD_ASSERT(!status.ok(), "status_mapping.h: the status is not OK");
   proto->set_code(static_cast<int>(status.code()));
   proto->set_reason(PresentableReason(status));
   proto->set_message(Presentable(status.message()));

@@ -63,7 +63,9 @@ size_t Failures::ChargeOf(const ProcessFailure& failure) {
 void Failures::Forget(size_t max_count, size_t max_bytes,
                       std::vector<Kept>& dropped) {
   while (!kept_.empty() && (kept_.size() > max_count || bytes_ > max_bytes)) {
-    bytes_ -= ChargeOf(*kept_.front());
+    const size_t charge = ChargeOf(*kept_.front());
+    ACTORD_ASSERT(charge <= bytes_, "failures.h: what is dropped was counted");
+    bytes_ -= charge;
     ids_.erase(kept_.front()->pid);
     dropped.push_back(std::move(kept_.front()));
     kept_.pop_front();
@@ -84,6 +86,8 @@ std::shared_ptr<const ProcessFailure> Failures::Find(const Pid& pid,
   const MutexLock lock(mutex_);
   const auto it = ids_.find(pid);
   if (it == ids_.end()) return nullptr;
+  ACTORD_ASSERT(it->second - first_ < kept_.size(),
+                "failures.h: a failure that is found is kept");
   const Kept& failure = kept_[it->second - first_];
   return Sees(by, failure->owner) ? failure : nullptr;
 }

@@ -39,7 +39,8 @@ size_t OutcomeTable::ChargeOf(const Payload& result, std::string_view message) {
 }
 
 void OutcomeTable::Add(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
-  ACTORD_ASSERT_HOT(kept_.size() < kMaxSize, "outcome_table.h (1)");
+  ACTORD_ASSERT_HOT(kept_.size() < kMaxSize,
+                    "outcome_table.h (1): there is room");
   bytes_ += ChargeOf(outcome);
   // Filled in place: to copy a value that was written in parts elsewhere stalls
   // the processor.

@@ -22,6 +22,7 @@
 //  (5) The newest `unlinked_` outcomes are in no bucket yet. The hash table is
 //      cold, too, so outcomes are linked in batches, and the lines of their
 //      buckets are fetched together. Find first links all outcomes.
+// tests/runtime/actors/outcome_table_test.cc checks (3) and (4).
 //
 // Thread-safety: none; the owner locks. WantsBlock: any thread. Ownership: owns
 // the outcomes.
@@ -38,6 +39,7 @@
 #include "runtime/memory/block_queue.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/pid.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -68,7 +70,10 @@ class OutcomeTable {
   // Precondition: not empty.
   void RemoveOldest();
   // The time when the oldest outcome was added. Precondition: not empty.
-  [[nodiscard]] uint64_t oldest_since_ns() const { return kept_[0].since_ns; }
+  [[nodiscard]] uint64_t oldest_since_ns() const {
+    ACTORD_ASSERT_HOT(!kept_.empty(), "outcome_table.h: there is an outcome");
+    return kept_[0].since_ns;
+  }
   // Frees the memory of the hash table if no outcome is left.
   void ShrinkIfEmpty();
 

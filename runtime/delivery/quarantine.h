@@ -10,7 +10,8 @@
 //     first delivers its call and then looks here. So either the turn finds the
 //     call, or the caller finds the quarantine.
 // (2) A process leaves before its turn drops the calls that it still finds. So
-//     no call runs whose caller was told of the quarantine.
+//     no call runs whose caller was told of the quarantine. (Not asserted: a
+//     call may come meanwhile. The order stands in DurableTurn::Leave.)
 //
 // Thread-safety: any thread.
 #pragma once

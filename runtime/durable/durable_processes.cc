@@ -111,6 +111,8 @@ uint64_t DurableProcesses::LogCompletion(const YieldToken& yield,
                                          int32_t status,
                                          const actord_payload& payload,
                                          const Fingerprint& answer) {
+  ACTORD_ASSERT_HOT(payload.bytes.size <= MaxCompletionBytes(),
+                    "durable_log.h: a record can hold the payload");
   return Append(records::Input{.to = yield.pid,
                                .kind = records::InputKind::kCompletion,
                                .request = {.fingerprint = answer},

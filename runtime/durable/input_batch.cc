@@ -8,6 +8,7 @@
 #include "runtime/journal/format.h"
 #include "runtime/records/record_codec.h"
 #include "runtime/records/record_fields.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -17,6 +18,9 @@ InputBatch::~InputBatch() {
 
 absl::Status InputBatch::Add(Owner by, const Pid& to, const Message& message,
                              uint64_t item) {
+  // The limit of payloads may have been lowered since the check.
+  ACTORD_ASSERT_HOT(message.topic.size() <= kMaxLabelBytes,
+                    "input_batch.h: the topic is within its limit");
   const ProcessTable& processes = delivery_.processes();
   const FoundProcess process = processes.Find(to, by);
   if (!process) return processes.WhyNotFound(to, by);

@@ -7,6 +7,7 @@
 #include "runtime/store/record_bodies.h"
 #include "runtime/store/rocks_state_store.h"
 #include "runtime/store/state_keys.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -177,6 +178,7 @@ void OpenedStore::Fail(const absl::Status& status) {
 absl::StatusOr<StoredBody> OpenedStore::BodyOf(const Mail& mail,
                                                uint64_t position) {
   if (mail.body.has_value()) return *mail.body;
+  ACTORD_ASSERT(pass_.has_value(), "opened_store.h: there is a pass");
   const absl::StatusOr<SourceRecord> source = pass_->source.At(mail.lsn);
   if (!source.ok()) return source.status();
   std::optional<records::Any> record;

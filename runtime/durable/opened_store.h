@@ -78,6 +78,8 @@ class OpenedStore final : public DurableStore {
   [[nodiscard]] uint64_t FreeBytes() const {
     return free_bytes_.load(std::memory_order_relaxed);
   }
+  // The room on the disk that is kept free, in bytes.
+  [[nodiscard]] uint64_t ReserveBytes() const { return reserve_bytes_; }
   [[nodiscard]] StepMarks* marks() override { return marks_.get(); }
   Journal& journal() override { return *journal_; }
   Releases& releases() override { return releases_; }

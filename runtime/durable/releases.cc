@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/system/assert.h"
+
 namespace actord::runtime {
 
 Releases::Releases(std::function<void(const absl::Status&)> failed)
@@ -41,6 +43,8 @@ void Releases::AfterHere(uint64_t position, Release release) {
     if (waits_) waits_(position);
     return;
   }
+  ACTORD_ASSERT(durable > position,
+                "releases.h: a record that a caller has committed is durable");
   // It is locked if another thread releases, or a release of this thread has
   // led here.
   if (!releasing_.try_lock()) {

@@ -6,6 +6,7 @@
 #include "runtime/durable_turn/absent_types.h"
 #include "runtime/durable_turn/durable_turn.h"
 #include "runtime/process/upgrading.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -76,6 +77,7 @@ bool DurableTurn::Leave(Process& process, Turn& turn, DurableState& state,
     attempt.was.why = std::string(fits.message());
     durable().quarantine().Enter(attempt.was);
     const absl::Status refusal = durable().quarantine().Refusal(pid);
+    ACTORD_ASSERT(!refusal.ok(), "quarantine.h (1)");
     RefuseCalls(process, turn, refusal);
     attempt.Tell(refusal);
     return false;
@@ -89,7 +91,7 @@ bool DurableTurn::Leave(Process& process, Turn& turn, DurableState& state,
     process.method.store(index, std::memory_order_release);
   }
   // The newest version is asked again.
-  Upgrading::ForgetAttempts(process);
+  Upgrading::AskAgain(process);
   // Its crashes are counted anew.
   if (StepMarks* const marks = durable().store().marks()) marks->Forget(pid);
   process.urgent_taken = std::exchange(state.quarantined->held, {});
@@ -128,6 +130,7 @@ void DurableTurn::EnterQuarantine(Process& process, Turn& turn,
   if (entry.sequence == 0) entry.since_unix_ns = durable().clock().UnixNs();
   durable().quarantine().Enter(std::move(entry));
   const absl::Status refusal = durable().quarantine().Refusal(pid);
+  ACTORD_ASSERT(!refusal.ok(), "quarantine.h (1)");
   RefuseCalls(process, turn, refusal);
   attempt.Tell(refusal);
 }

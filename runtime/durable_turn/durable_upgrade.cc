@@ -18,6 +18,7 @@
 #include "handlers/rules/process_rules.h"
 #include "runtime/durable_turn/durable_turn.h"
 #include "runtime/process/upgrading.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -104,6 +105,8 @@ absl::Status DurableTurn::NoteVersion(const Process& process, const Turn& turn,
 absl::Status DurableTurn::RestoreAs(Process& process, const Turn& turn,
                                     const DurableState& state,
                                     const ProcessType& type, uint32_t method) {
+  ACTORD_ASSERT(state.image.has_value(),
+                "durable_upgrade.cc: an image type is restored from an image");
   return images_.Restore(process, turn, type, method, *state.image,
                          state.YieldsOfImage());
 }

@@ -5,6 +5,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/step/effect.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -63,6 +64,8 @@ absl::StatusOr<std::vector<actord_event>> EventsOf(
 
 absl::Status HistoryReplay::Run(Process& process, const Turn& turn,
                                 const DurableState& state) {
+  ACTORD_ASSERT(process.state == nullptr,
+                "history_replay.h: the process has no state");
   caller_.record().keeps_answers = true;
   absl::Status status;
   if (state.image) {

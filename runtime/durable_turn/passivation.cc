@@ -54,9 +54,10 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
                 std::exchange(process.state, nullptr));
   process.running.store(false, std::memory_order_relaxed);
   delete std::exchange(process.owed_calls, nullptr);
+  const uint32_t declined = Upgrading::CountedIn(process);
   Upgrading::ForgetAttempts(process);
   durable().NoteCalls(state);
-  if (shared_.processes.Sleep(process, pid, turn.word)) {
+  if (shared_.processes.Sleep(process, pid, turn.word, declined)) {
     durable().ForgetDormant(process);
     lane_.WithMemory([&](BufferCache& /*buffers*/, ProcessTable::Cache& cache) {
       shared_.processes.ReleaseAsleep(cache, process);
@@ -64,6 +65,7 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
     return kHasEnded;
   }
   process.running.store(true, std::memory_order_relaxed);
+  Upgrading::IsCountedIn(process, declined);
   // Something has come for it meanwhile.
   absl::StatusOr<StoredProcess> stored = durable().store().ReadProcess(pid);
   if (!stored.ok()) {

@@ -35,7 +35,8 @@ class StateImages {
   // adopt each yield that was outstanding when the image was taken, and all of
   // them stay in force in any case: those `outstanding`, which may hold others
   // that later steps have made, and those whose completions wait in the
-  // mailbox. Precondition: TakeUrgent has taken the urgent events.
+  // mailbox. Precondition: TakeUrgent has taken the urgent events. (Not
+  // asserted: others may come at any moment.)
   absl::Status Restore(Process& process, const Turn& turn,
                        const ProcessType& type, uint32_t method,
                        const std::string& encoded, YieldTags outstanding);

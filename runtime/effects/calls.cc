@@ -11,6 +11,7 @@
 #include "runtime/delivery/logged_events.h"
 #include "runtime/effects/call_handle.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -83,6 +84,9 @@ absl::Status Calls::WhyQuarantined(Owner by, const Pid& to) const {
 
 Calls::Id Calls::Begin(Owner by, const Pid& to, const Message& message,
                        Answered done) {
+  // The limit of payloads may have been lowered since the check.
+  ACTORD_ASSERT_HOT(message.topic.size() <= kMaxLabelBytes,
+                    "calls.h: the topic is within its limit");
   uint64_t call = 0;
   {
     const MutexLock lock(mutex_);

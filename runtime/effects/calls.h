@@ -33,6 +33,7 @@
 #include "runtime/process/end_record.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/step/call_effect.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/mutex.h"
 #include "runtime/table/home_pid.h"
 #include "runtime/table/process_table.h"
@@ -110,6 +111,8 @@ class Calls {
   // Fails a call that its receiver does not take, because it is in quarantine.
   // Precondition: the envelope is of kEventCall.
   void Refuse(const Envelope& envelope, const absl::Status& why, Lane& lane) {
+    ACTORD_ASSERT(envelope.type == kEventCall,
+                  "calls.h: the envelope is of kEventCall");
     Fail(envelope.ReadHeader<CallHeader>().call, why, lane);
   }
   // PROCESS_QUARANTINED: the process takes no calls. `by`: see Delivery; a

@@ -57,6 +57,8 @@ bool KeptCalls::Knows(const RequestId& id) const {
 
 CallId KeptCalls::Begin(Owner by, const Pid& to, const Message& message,
                         const RequestId& id, Answered done) {
+  ACTORD_ASSERT(message.topic.size() <= kMaxLabelBytes,
+                "kept_calls.h: the topic is within its limit");
   const Key key = RequestKeyOf(ids_, id.owner, id.id);
   CallId call = 0;
   switch (Join(key, id.fingerprint, done, call)) {

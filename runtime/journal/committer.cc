@@ -1,5 +1,7 @@
 #include "runtime/journal/committer.h"
 
+#include "runtime/system/assert.h"
+
 namespace actord::runtime {
 
 void Committer::Begin(const Link& link, uint64_t next_place,
@@ -25,6 +27,8 @@ absl::Status Committer::Write(uint32_t records) {
   header.incarnation = incarnation_;
   header.records = records;
   const std::string& bytes = writer_.Finish(store_, link_, header);
+  ACTORD_ASSERT(place_ + bytes.size() <= segment_->end(),
+                "committer.h: the segment has room for the group");
   counts_.since_ns.store(clock_.MonotonicNs(), std::memory_order_relaxed);
   if (auto status = segment_->file->Write(place_ - segment_->place, bytes);
       !status.ok()) {

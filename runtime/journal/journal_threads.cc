@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/journal/journal.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -189,6 +190,10 @@ bool Journal::WriteGroup(uint32_t records, bool by_caller) {
   callers_may_commit_.store(lone_callers_.MayCommit(),
                             std::memory_order_relaxed);
   const uint64_t lsn = committer_->durable_lsn();
+  ACTORD_ASSERT(lsn == ring_->taken(),
+                "journal.h: a group holds all that was taken from the ring");
+  ACTORD_ASSERT(lsn >= durable_.load(std::memory_order_relaxed),
+                "journal.h: the durable position never goes back");
   {
     // Under the mutex, so that AwaitDurable misses no change.
     const MutexLock lock(mutex_);

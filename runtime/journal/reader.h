@@ -23,6 +23,7 @@
 #include "runtime/journal/format.h"
 #include "runtime/journal/segment.h"
 #include "runtime/journal/segments.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/atomic.h"
 
 namespace actord::runtime {
@@ -49,6 +50,8 @@ class JournalReader {
   // the beginning of the file. Precondition: Next was not called, and `from` is
   // not before the place.
   void BeginAt(const Place& place) {
+    ACTORD_ASSERT(segment_ == nullptr && place.link.lsn <= from_,
+                  "reader.h: the place is before the beginning");
     segment_ = place.segment;
     place_ = place.offset;
     link_ = place.link;

@@ -75,6 +75,7 @@ bool JournalRing::Reserve(uint64_t bytes, Reservation& reservation) {
       break;
     }
   }
+  ACTORD_ASSERT_HOT(tail + bytes <= released_.load() + size_, "ring.h (1)");
   reservation.lsn_ = tail;
   reservation.bytes_ = bytes;
   return true;
@@ -124,6 +125,8 @@ void JournalRing::Publish(Reservation reservation,
       CopyIn(lsn + kRecordHeaderBytes, record.payload);
     }
     FailPoint();
+    ACTORD_ASSERT_HOT(WordAt(lsn).load(std::memory_order_relaxed) == 0,
+                      "ring.h (2)");
     // (2); release: whoever loads the word sees the payload, and the records
     // behind it in this reservation.
     WordAt(lsn).store(RecordWord(record.payload.size(), record.kind, flags),
@@ -201,6 +204,7 @@ JournalRing::Taken JournalRing::Take(uint64_t limit, std::string& out) {
     ++result.records;
   }
   if (result.records == 0) return result;
+  ACTORD_ASSERT(at <= tail(), "ring.h (1)");
   FailPoint();
   taken_.store(at, std::memory_order_relaxed);
   // (2), (4); seq_cst, which includes release.

@@ -9,7 +9,7 @@
 // `lsn % size` of the ring belongs to position `lsn`. A record begins with its
 // word (format.h, RecordWord).
 //
-// Numbered invariants, which tests/model/journal_ring.pml checks:
+// Invariants (tests/model/journal_ring.pml checks (1) to (4)):
 //   (1) taken <= tail <= released + size. A thread moves `tail` only if that
 //       leaves room for all of its records, so it never waits between Reserve
 //       and Publish.

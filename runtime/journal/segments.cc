@@ -57,6 +57,7 @@ std::shared_ptr<Segment> Segments::Advance(const Link& link) {
   const std::shared_ptr<Segment>& next = list_[current_ + 1];
   next->first_link = link;
   ++current_;
+  ACTORD_ASSERT(Spares() > 0, "segments.h (2)");
   return next;
 }
 
@@ -150,6 +151,8 @@ absl::StatusOr<bool> Segments::MakeOne() {
       recycles ? Recycle(*old, place) : Make(place);
   if (!made.ok()) return made.status();
   const MutexLock lock(mutex_);
+  ACTORD_ASSERT(list_.empty() || list_.back()->end() == (*made)->place,
+                "segments.h: a segment begins where the one before it ends");
   list_.push_back(*std::move(made));
   if (recycles) {
     ++counts_.recycled;

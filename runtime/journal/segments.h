@@ -6,6 +6,7 @@
 //       So a store whose newest file holds a group lacks a file.
 //   (3) A segment leaves the list when META says durably that the journal
 //       begins behind it.
+// tests/runtime/journal/crash_test.cc checks (1) to (3).
 //
 // A spare segment's blocks were written before, with zeros or with old groups.
 // So a commit writes data alone: no block is allocated, no extent converted,

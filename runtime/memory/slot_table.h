@@ -20,7 +20,7 @@
 //     (`cache_slots_`). A thread that makes the table exact stores the mode,
 //     fences all threads, and then counts. So a slot that a cache hands out
 //     without the lock is counted as in use, or the cache sees the new mode and
-//     gives the slot back. tests/model/slot_table.pml
+//     gives the slot back. tests/model/slot_table.pml checks (1).
 // (2) While the table is exact, every allocation and every free takes the lock.
 //
 // The table is always exact if no thread can fence the others, and under a
@@ -296,6 +296,7 @@ class SlotTable {
         static_cast<std::ptrdiff_t>(std::min(from.size(), cache_slots()));
     free_.insert(free_.end(), from.begin() + kept, from.end());
     from.resize(static_cast<size_t>(kept));
+    ACTORD_ASSERT_HOT(!IsExact() || from.empty(), "slot_table.h (2)");
     cache.Publish();
   }
 

@@ -13,6 +13,7 @@
 #include "handlers/rules/process_rules.h"
 #include "runtime/process/fingerprint.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -212,6 +213,7 @@ std::unique_ptr<ProcessType> Catalog::TypeOf(
   type->code =
       FingerprintOf({}, {{entries.plugin, entries.version, entries.digest}})
           .low;
+  type->number = ++last_type_;
   type->plugin_number = entries.plugin_number;
   if (rules::HasUpgrades(*descriptor)) {
     type->snapshot = descriptor->snapshot;
@@ -320,6 +322,7 @@ const ProcessType* Catalog::FindProcessType(std::string_view name) const {
 
 const ProcessType* Catalog::FindVersion(std::string_view name,
                                         uint32_t plugin_number) const {
+  ACTORD_ASSERT(plugin_number != 0, "catalog.h: the number is not 0");
   const ProcessType* const now = FindProcessType(name);
   if (now != nullptr && now->plugin_number == plugin_number) return now;
   const MutexLock lock(mutex_);

@@ -71,6 +71,8 @@ struct ProcessType {
   std::string version;  // version of that plugin; "": not known
   // Another number for another plugin file, version or name.
   uint64_t code = 0;
+  // Another number, above 0, for each type that was added to the catalog.
+  uint32_t number = 0;
   // What the records of the store name the plugin file by; 0: it is built in,
   // or there is no store.
   uint32_t plugin_number = 0;
@@ -213,8 +215,9 @@ class Catalog {
   // Puts the entries into `table`, which no other thread has.
   void Put(const CatalogEntries& entries, Table& table, Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  static std::unique_ptr<ProcessType> TypeOf(
-      const actord_process_type* descriptor, const CatalogEntries& entries);
+  std::unique_ptr<ProcessType> TypeOf(const actord_process_type* descriptor,
+                                      const CatalogEntries& entries)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Sets to what all former versions of `type` upgrade: to `type` if the
   // upgrade is `wanted` and possible, otherwise to null.
   void UpgradeTo(const ProcessType& type, bool wanted)
@@ -228,6 +231,8 @@ class Catalog {
       process_types_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<const CommandHandler>> commands_
       ABSL_GUARDED_BY(mutex_);
+  // The number of the newest type.
+  uint32_t last_type_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<const Table>> tables_ ABSL_GUARDED_BY(mutex_);
   // Written under mutex_, with release.
   std::atomic<const Table*> table_;

@@ -22,12 +22,17 @@ struct Upgrading {
   // The version that the process declined, which counts the process in
   // `declined_live`; null: none.
   const ProcessType* declined = nullptr;
+  // The number of the last version whose counter of declined upgrades has
+  // counted the process; 0: there is none. AskAgain leaves it, and it is kept
+  // while the process is dormant.
+  uint32_t counted_in = 0;
   // The version for which its Snapshot said "not now"; null: none. The process
   // is asked again after each step.
   const ProcessType* put_off = nullptr;
 
   [[nodiscard]] bool empty() const {
-    return fenced.empty() && declined == nullptr && put_off == nullptr;
+    return fenced.empty() && declined == nullptr && put_off == nullptr &&
+           counted_in == 0;
   }
 
   // The Upgrading of `process`; made if the process has none.
@@ -40,8 +45,15 @@ struct Upgrading {
     if (process.upgrading == nullptr || !process.upgrading->empty()) return;
     delete std::exchange(process.upgrading, nullptr);
   }
+  static uint32_t CountedIn(const Process& process) {
+    return process.upgrading == nullptr ? 0 : process.upgrading->counted_in;
+  }
+  // `number`: as `counted_in`.
+  static void IsCountedIn(Process& process, uint32_t number) {
+    if (number != 0) Of(process).counted_in = number;
+  }
   // After this call, the process may be asked again for any version.
-  static void ForgetAttempts(Process& process) {
+  static void AskAgain(Process& process) {
     if (process.upgrading == nullptr) return;
     if (const ProcessType* declined =
             std::exchange(process.upgrading->declined, nullptr)) {
@@ -49,6 +61,12 @@ struct Upgrading {
     }
     process.upgrading->put_off = nullptr;
     Tidy(process);
+  }
+  // AskAgain, for a process that no version in force has counted.
+  static void ForgetAttempts(Process& process) {
+    if (process.upgrading == nullptr) return;
+    process.upgrading->counted_in = 0;
+    AskAgain(process);
   }
   // Frees the Upgrading of a process that ends.
   static void Forget(Process& process) {

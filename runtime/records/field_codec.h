@@ -36,6 +36,7 @@
 #include "runtime/process/fingerprint.h"
 #include "runtime/process/pid.h"
 #include "runtime/records/position.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -292,6 +293,9 @@ void EncodeFields(const T& value, std::string& out) {
 // says which field is wrong, and why.
 template <typename T>
 absl::Status DecodeFields(std::string_view bytes, T& value) {
+  if constexpr (std::equality_comparable<T>) {
+    ACTORD_ASSERT_HOT(value == T{}, "field_codec.h: the value is initial");
+  }
   FieldReader reader(bytes);
   VisitFields(value, reader);
   if constexpr (requires { value.unknown; }) {

@@ -7,6 +7,7 @@
 #include "runtime/records/field_codec.h"
 #include "runtime/records/record_fields.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime::records {
 namespace {
@@ -92,6 +93,8 @@ uint16_t FlagsOf(Kind kind) {
 }
 
 std::string_view NameOf(Kind kind) {
+  ACTORD_ASSERT(Knows(static_cast<uint16_t>(kind)),
+                "record_codec.h: the kind is known");
   return kNames.at(static_cast<uint16_t>(kind) - kFirst);
 }
 

@@ -29,6 +29,7 @@
 #include "runtime/process/owner.h"
 #include "runtime/process/process.h"
 #include "runtime/scheduler/scheduler_policy.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
@@ -55,6 +56,7 @@ class OwnerLines {
   // The whole content of a level whose processes are all of `owner`, or
   // nothing. Precondition: there are no processes here.
   void Adopt(std::deque<Process*>&& processes, Owner owner) {
+    ACTORD_ASSERT(empty(), "owner_lines.h: there are no processes");
     if (processes.empty()) return;
     size_ = processes.size();
     Line& line = lines_[owner];
@@ -68,6 +70,7 @@ class OwnerLines {
   }
   // Gives all processes back. Precondition: HasOnly(owner).
   std::deque<Process*> Release(Owner owner) {
+    ACTORD_ASSERT(HasOnly(owner), "owner_lines.h: all are of the owner");
     std::deque<Process*> all = std::move(lines_[owner].waiting);
     lines_.clear();
     starts_.clear();

@@ -224,6 +224,8 @@ void Scheduler::AddTo(RuntimeStats& stats) const {
 
 Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
   ACTORD_ASSERT_HOT(!here.is_quiet, "scheduler.h (4)");
+  ACTORD_ASSERT_HOT(here.next == nullptr && here.ready.SizeOf() == 0,
+                    "scheduler.h: nothing is ready here");
   const size_t workers = queues_.size();
   const uint64_t bits = random.Next();
   size_t victim = (bits & UINT32_MAX) % workers;
@@ -242,6 +244,8 @@ Process* Scheduler::Steal(WorkerQueue& here, Random& random) {
 }
 
 Process* Scheduler::StealReady(WorkerQueue& here, int level, Random& random) {
+  ACTORD_ASSERT_HOT(here.ready.Size(level) == 0,
+                    "scheduler.h: the level has no ready process here");
   const size_t workers = queues_.size();
   if (workers == 1) return nullptr;
   const size_t away = 1 + random.Next() % (workers - 1);

@@ -140,6 +140,8 @@ class Scheduler {
     if (here.is_quiet) [[unlikely]] {
       MayWake(here);
     }
+    ACTORD_ASSERT_HOT(!here.is_quiet || here.turns_since_due != 0,
+                      "scheduler.h (2)");
   }
   // Marks all work that is ready in `here` as announced.
   static void EndQuiet(WorkerQueue& here) {

@@ -19,6 +19,8 @@
 //      with its end, in the same batch.
 //   4. A record that contradicts the state is refused as DATA_LOSS. Nothing is
 //      guessed.
+// tests/runtime/store/history_test.cc checks (1) to (3), and
+// tests/runtime/store/journal_applier_test.cc checks (4).
 //
 // Thread-safety: one thread at a time. Lifetime: ends before store and source.
 #pragma once

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/store/state_keys.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -20,6 +21,8 @@ void NewMail::Add(uint64_t position, Mail&& mail) {
                              [](const Entry& entry, uint64_t before) {
                                return entry.position < before;
                              });
+  ACTORD_ASSERT(at == entries_.end() || at->position != position,
+                "resident_processes.h: there is no mail at the position");
   entries_.insert(at, {position, std::move(mail)});
 }
 
@@ -68,15 +71,18 @@ absl::StatusOr<Resident*> ResidentProcesses::Find(const Pid& pid) {
 }
 
 Resident& ResidentProcesses::Add(const Pid& pid) {
-  auto& resident = residents_[pid];
-  resident = std::make_unique<Resident>();
-  resident->pid = pid;
-  return *resident;
+  const auto [place, is_new] = residents_.try_emplace(pid);
+  ACTORD_ASSERT(is_new, "resident_processes.h: the process is new");
+  place->second = std::make_unique<Resident>();
+  place->second->pid = pid;
+  return *place->second;
 }
 
 void ResidentProcesses::Remove(const Pid& pid) {
   const auto found = residents_.find(pid);
   if (found == residents_.end()) return;
+  ACTORD_ASSERT(found->second->new_mail.empty(),
+                "resident_processes.h: the process has no new mail");
   if (found->second->in_store) {
     batch_.Erase(KeyOf(KeyKind::kProcess, pid));
     batch_.Erase(KeyOf(KeyKind::kImage, pid));

@@ -1,5 +1,7 @@
 #include "runtime/store/state_keys.h"
 
+#include "runtime/system/assert.h"
+
 namespace actord::runtime {
 namespace keys {
 
@@ -27,6 +29,8 @@ std::string BehindPrefix(std::string prefix) {
 }
 
 uint64_t NumberIn(std::string_view key, size_t offset) {
+  ACTORD_ASSERT_HOT(key.size() >= offset + sizeof(uint64_t),
+                    "state_keys.h: the key is long enough");
   uint64_t number = 0;
   for (const char byte : key.substr(offset, 8)) {
     number = number << 8 | static_cast<unsigned char>(byte);
@@ -35,12 +39,16 @@ uint64_t NumberIn(std::string_view key, size_t offset) {
 }
 
 Owner OwnerIn(std::string_view key) {
+  ACTORD_ASSERT_HOT(key.size() >= kKeyKindBytes + sizeof(Owner),
+                    "state_keys.h: the key is long enough");
   return Owner{static_cast<uint16_t>(
       static_cast<unsigned char>(key[kKeyKindBytes]) << 8 |
       static_cast<unsigned char>(key[kKeyKindBytes + 1]))};
 }
 
 uint8_t IdKindIn(std::string_view key) {
+  ACTORD_ASSERT_HOT(key.size() > kKeyKindBytes + sizeof(Owner),
+                    "state_keys.h: the key is long enough");
   return static_cast<unsigned char>(key[kKeyKindBytes + sizeof(Owner)]);
 }
 
@@ -63,6 +71,8 @@ std::string YieldIdOf(const YieldToken& token) {
 }
 
 YieldToken YieldOfId(std::string_view id) {
+  ACTORD_ASSERT_HOT(id.size() == kKeyPidBytes + sizeof(uint64_t),
+                    "state_keys.h: it is an id of kYieldId");
   return {PidIn(id, 0), NumberIn(id, kKeyPidBytes)};
 }
 

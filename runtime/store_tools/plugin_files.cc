@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".so";
 constexpr std::string_view kUnfinished = ".new";
+constexpr std::string_view kUnfinishedEnd = ".so.new";
 constexpr size_t kDigestDigits = 64;
 constexpr size_t kChunkBytes = size_t{256} << 10;
 
@@ -47,8 +48,12 @@ absl::StatusOr<std::string> ReadAll(
 
 }  // namespace
 
-PluginFiles::PluginFiles(std::string_view store, FileSystem& files)
-    : store_(store), folder_(store_ + "/plugins"), files_(files) {}
+PluginFiles::PluginFiles(std::string_view store, FileSystem& files,
+                         uint64_t reserve_bytes)
+    : store_(store),
+      folder_(store_ + "/plugins"),
+      files_(files),
+      reserve_bytes_(reserve_bytes) {}
 
 std::string PluginFiles::PathOf(std::string_view sha256) const {
   return absl::StrCat(folder_, "/", ToAbsl(sha256), ToAbsl(kSuffix));
@@ -60,7 +65,22 @@ absl::Status PluginFiles::OpenFolder() {
   return status;
 }
 
-absl::Status PluginFiles::Keep(const std::string& sha256, Read original) {
+absl::Status PluginFiles::CheckRoom(uint64_t bytes) {
+  if (reserve_bytes_ == 0) return absl::OkStatus();
+  const absl::StatusOr<DiskSpace> space = files_.Space(folder_);
+  if (!space.ok()) return space.status();
+  if (space->available >= reserve_bytes_ &&
+      space->available - reserve_bytes_ >= bytes) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the file has ", bytes, " bytes, the disk of the store has ",
+                   space->available, " bytes free, and store.disk_reserve is ",
+                   reserve_bytes_, " bytes"));
+}
+
+absl::Status PluginFiles::Keep(const std::string& sha256, uint64_t bytes,
+                               Read original) {
   absl::Status present = Check(sha256);
   if (present.ok()) {
     // A crash may have come before its name was durable.
@@ -69,6 +89,7 @@ absl::Status PluginFiles::Keep(const std::string& sha256, Read original) {
   }
   if (!absl::IsNotFound(present) && !absl::IsDataLoss(present)) return present;
   absl::Status status = OpenFolder();
+  if (status.ok()) status = CheckRoom(bytes);
   if (!status.ok()) return status;
   const std::string path = PathOf(sha256);
   const std::string unfinished = absl::StrCat(path, ToAbsl(kUnfinished));
@@ -114,13 +135,18 @@ absl::Status PluginFiles::Check(const std::string& sha256) {
 }
 
 absl::StatusOr<std::vector<std::string>> PluginFiles::List() {
+  return ListWith(kSuffix);
+}
+
+absl::StatusOr<std::vector<std::string>> PluginFiles::ListWith(
+    std::string_view suffix) {
   absl::StatusOr<std::vector<std::string>> names = files_.List(folder_);
   if (absl::IsNotFound(names.status())) return std::vector<std::string>();
   if (!names.ok()) return names.status();
   std::vector<std::string> digests;
   for (std::string& name : *names) {
-    if (!name.ends_with(kSuffix)) continue;
-    name.resize(name.size() - kSuffix.size());
+    if (!name.ends_with(suffix)) continue;
+    name.resize(name.size() - suffix.size());
     if (IsDigest(name)) digests.push_back(std::move(name));
   }
   return digests;
@@ -132,6 +158,21 @@ absl::Status PluginFiles::Remove(const std::string& sha256) {
   if (!left.ok() && !absl::IsNotFound(left)) return left;
   absl::Status status = files_.Unlink(path);
   return status.ok() ? files_.SyncDirectory(folder_) : status;
+}
+
+absl::StatusOr<size_t> PluginFiles::RemoveUnfinished() {
+  const absl::StatusOr<std::vector<std::string>> left =
+      ListWith(kUnfinishedEnd);
+  if (!left.ok()) return left.status();
+  for (const std::string& sha256 : *left) {
+    absl::Status status =
+        files_.Unlink(absl::StrCat(PathOf(sha256), ToAbsl(kUnfinished)));
+    if (!status.ok()) return status;
+  }
+  if (left->empty()) return size_t{0};
+  absl::Status status = files_.SyncDirectory(folder_);
+  if (!status.ok()) return status;
+  return left->size();
 }
 
 }  // namespace actord::runtime

@@ -25,8 +25,10 @@ namespace actord::runtime {
 
 class PluginFiles {
  public:
-  // `store`: the directory of the store, which exists.
-  PluginFiles(std::string_view store, FileSystem& files);
+  // `store`: the directory of the store, which exists. `reserve_bytes`: what
+  // Keep leaves free on the disk.
+  PluginFiles(std::string_view store, FileSystem& files,
+              uint64_t reserve_bytes = 0);
 
   [[nodiscard]] std::string PathOf(std::string_view sha256) const;
 
@@ -35,8 +37,10 @@ class PluginFiles {
   using Read = absl::FunctionRef<absl::StatusOr<size_t>(
       uint64_t offset, size_t bytes, char* into)>;
   // The store has this file, durably, when it returns. Writes the file if it is
-  // not there or damaged. DATA_LOSS: the original has another digest.
-  absl::Status Keep(const std::string& sha256, Read original);
+  // not there or damaged. `bytes`: the size of the original. DATA_LOSS: the
+  // original has another digest. RESOURCE_EXHAUSTED: the disk has no room for
+  // the file beside the reserve.
+  absl::Status Keep(const std::string& sha256, uint64_t bytes, Read original);
   // NOT_FOUND: the store does not have the file. DATA_LOSS: the file has
   // another content.
   absl::Status Check(const std::string& sha256);
@@ -44,16 +48,23 @@ class PluginFiles {
   absl::StatusOr<std::vector<std::string>> List();
   // Removes the file and what a crash has left of it.
   absl::Status Remove(const std::string& sha256);
+  // Removes the files that a crash has left unfinished, and returns how many.
+  absl::StatusOr<size_t> RemoveUnfinished();
 
  private:
   // Makes the folder if it does not exist.
   absl::Status OpenFolder();
+  // RESOURCE_EXHAUSTED: as Keep.
+  absl::Status CheckRoom(uint64_t bytes);
+  // The digests of the files DIGEST + `suffix`, in ascending order.
+  absl::StatusOr<std::vector<std::string>> ListWith(std::string_view suffix);
   absl::Status Write(const std::string& path, const std::string& sha256,
                      Read original);
 
   const std::string store_;
   const std::string folder_;
   FileSystem& files_;
+  const uint64_t reserve_bytes_;
 };
 
 }  // namespace actord::runtime

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "runtime/process/pid.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
@@ -26,11 +27,15 @@ constexpr bool IsHomePid(const Pid& pid) { return (pid.node & kHomeBit) != 0; }
 
 // The number of the home. Precondition: IsHomePid. At least kHomes: no store
 // has such a home.
-constexpr uint32_t HomeOf(const Pid& pid) { return pid.node & ~kHomeBit; }
+constexpr uint32_t HomeOf(const Pid& pid) {
+  ACTORD_ASSERT_HOT(IsHomePid(pid), "home_pid.h: the PID has a home");
+  return pid.node & ~kHomeBit;
+}
 
-// Precondition: `home` is below kHomes.
+// Precondition: `home` is below kHomeBit. No store has a home above kHomes.
 constexpr Pid HomePid(uint32_t home, uint32_t epoch, uint32_t slot,
                       uint32_t generation) {
+  ACTORD_ASSERT_HOT(home < kHomeBit, "home_pid.h: the number fits");
   return {kHomeBit | home, epoch, slot, generation};
 }
 

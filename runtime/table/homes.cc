@@ -51,6 +51,7 @@ Homes::~Homes() {
 }
 
 std::optional<Pid> Homes::Draw(uint32_t home_number) {
+  ACTORD_ASSERT(home_number < kHomes, "homes.h: there is such a home");
   if (used_.fetch_add(1, std::memory_order_relaxed) < max_) {
     if (const std::optional<Pid> pid = DrawFrom(home_number)) return pid;
   }
@@ -103,6 +104,8 @@ void Homes::NameResident(const Pid& pid, const ProcessSlot& resident) {
 }
 
 void Homes::Enter(const Pid& pid, const ProcessSlot& resident) {
+  ACTORD_ASSERT(MayHaveLived(pid) && (resident.generation & 1) != 0,
+                "homes.h: the generation of a resident is odd");
   NameResident(pid, resident);
   Entry& entry = MakeEntry((*homes_)[HomeOf(pid)], pid.slot);
   entry.name.store(0, std::memory_order_relaxed);
@@ -112,23 +115,38 @@ void Homes::Enter(const Pid& pid, const ProcessSlot& resident) {
 }
 
 void Homes::EnterDormant(const Pid& pid) {
+  ACTORD_ASSERT(MayHaveLived(pid), "homes.h: Keep has had the PID");
   Entry& entry = MakeEntry((*homes_)[HomeOf(pid)], pid.slot);
   entry.resident.store(kDormantResident, std::memory_order_relaxed);
   entry.name.store(NameOf(pid), std::memory_order_release);
   dormant_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Homes::Sleep(const Pid& pid) {
+void Homes::Sleep(const Pid& pid, uint32_t note) {
+  ACTORD_ASSERT(Find(pid) && !Find(pid)->is_dormant(),
+                "homes.h: the process is resident");
   Home& home = (*homes_)[HomeOf(pid)];
   home.sleeps.fetch_add(1, std::memory_order_relaxed);
   // Release: whoever sees the even generation of the slot sees this place.
   MakeEntry(home, pid.slot)
-      .resident.store(kDormantResident, std::memory_order_release);
+      .resident.store(PackedOf({ProcessSlot::kDormant, note}),
+                      std::memory_order_release);
   dormant_.fetch_add(1, std::memory_order_relaxed);
   FailPoint();
 }
 
+uint32_t Homes::NoteOf(const Pid& pid) const {
+  const std::optional<ProcessSlot> place = Find(pid);
+  ACTORD_ASSERT(place && place->is_dormant(),
+                "homes.h: the process is dormant");
+  return place->generation;
+}
+
 void Homes::Wake(const Pid& pid, const ProcessSlot& resident) {
+  ACTORD_ASSERT(Find(pid) && Find(pid)->is_dormant(),
+                "homes.h: the process is dormant");
+  ACTORD_ASSERT((resident.generation & 1) != 0,
+                "homes.h: the generation of a resident is odd");
   MakeEntry((*homes_)[HomeOf(pid)], pid.slot)
       .resident.store(PackedOf(resident), std::memory_order_release);
   dormant_.fetch_sub(1, std::memory_order_relaxed);

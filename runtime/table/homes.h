@@ -5,7 +5,8 @@
 //
 // A process leaves the process table and comes back under the lock ResidencyOf
 // its PID alone. Whoever holds the lock, and finds the process in a slot, can
-// put an event into its mailbox.
+// put an event into its mailbox. (Not asserted below: a Mutex does not know its
+// holder. tests/model/homes.pml and the simulator keep that rule.)
 //
 // Thread-safety: any thread; look-ups take no lock. The table never shrinks,
 // so a stale number can be read without harm.
@@ -21,6 +22,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "runtime/process/pid.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/mutex.h"
 #include "runtime/table/home_pid.h"
 
@@ -29,7 +31,8 @@ namespace actord::runtime {
 // A process in the process table, as it is named there.
 struct ProcessSlot {
   uint32_t slot = 0;
-  uint32_t generation = 0;  // of the slot
+  // Of the slot. Of a dormant process: the note that Sleep got, or 0.
+  uint32_t generation = 0;
 
   // The place of a process that is dormant.
   static constexpr uint32_t kDormant = UINT32_MAX;
@@ -69,10 +72,13 @@ class Homes {
   // The process of the PID is there, and dormant. Precondition: Keep has had
   // the PID, and nobody uses the homes but the caller.
   void EnterDormant(const Pid& pid);
-  // The resident process of the PID is dormant from now on. Precondition: the
-  // caller holds ResidencyOf the PID, and makes the generation of the slot even
-  // afterwards.
-  void Sleep(const Pid& pid);
+  // The resident process of the PID is dormant from now on. NoteOf returns
+  // `note` until it wakes. Precondition: the caller holds ResidencyOf the PID,
+  // and makes the generation of the slot even afterwards.
+  void Sleep(const Pid& pid, uint32_t note);
+  // Precondition: the process is dormant, and the caller holds ResidencyOf the
+  // PID.
+  [[nodiscard]] uint32_t NoteOf(const Pid& pid) const;
   // The process in this slot of the process table has this PID.
   void NameResident(const Pid& pid, const ProcessSlot& resident);
   // A dormant process is in this slot from now on. Precondition: the caller
@@ -81,11 +87,13 @@ class Homes {
   void Wake(const Pid& pid, const ProcessSlot& resident);
   // Precondition: MayHaveLived.
   [[nodiscard]] Mutex& ResidencyOf(const Pid& pid) const {
+    ACTORD_ASSERT_HOT(MayHaveLived(pid), "homes.h: the PID is of this store");
     return (*homes_)[HomeOf(pid)].residency;
   }
   // How often a process of this home has fallen asleep. Precondition: the
   // caller holds ResidencyOf the PID.
   [[nodiscard]] uint64_t SleepsOf(const Pid& pid) const {
+    ACTORD_ASSERT_HOT(MayHaveLived(pid), "homes.h: the PID is of this store");
     return (*homes_)[HomeOf(pid)].sleeps.load(std::memory_order_relaxed);
   }
   // No dormant process comes back from now on. When this returns, no thread

@@ -124,11 +124,12 @@ bool ProcessTable::EnterAgain(Process& process, const Pid& pid) {
   return has_to_enqueue;
 }
 
-bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word) {
+bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word,
+                         uint32_t note) {
   const MutexLock lock(homes_->ResidencyOf(pid));
   // The place comes before the word: a reader that finds no process behind the
   // word looks for its place again.
-  homes_->Sleep(pid);
+  homes_->Sleep(pid, note);
   // Nobody can put an event into the mailbox meanwhile, but for completions
   // that no yield waits for any more.
   if (!process.activity.compare_exchange_strong(word, Activity::kEnded,

@@ -107,6 +107,7 @@ class ProcessTable {
   // As long as the caller holds this lock, a durable process that FindAwake has
   // found stays in its slot, unless it ends. Precondition: HasHome.
   [[nodiscard]] Mutex& ResidencyOf(const Pid& pid) const {
+    ACTORD_ASSERT_HOT(HasHome(pid), "process_table.h: the PID has a home");
     return homes_->ResidencyOf(pid);
   }
   [[nodiscard]] const Homes* homes() const { return homes_; }
@@ -169,9 +170,11 @@ class ProcessTable {
   // the process is complete but for its word, which has `ended`.
   [[nodiscard]] bool EnterAgain(Process& process, const Pid& pid);
   // The process falls asleep if its word is still `word`, which is that of its
-  // running turn. False: something has come for it. Precondition: it has no
-  // state and no events, and its home can bring it back.
-  [[nodiscard]] bool Sleep(Process& process, const Pid& pid, uint64_t word);
+  // running turn. False: something has come for it. `note`: for Homes::NoteOf.
+  // Precondition: it has no state and no events, and its home can bring it
+  // back.
+  [[nodiscard]] bool Sleep(Process& process, const Pid& pid, uint64_t word,
+                           uint32_t note);
   // Gives the slot of a process back that is asleep.
   void ReleaseAsleep(Cache& cache, const Process& process);
   // Counts a dormant process of the store. False: a limit, which `why` names,

@@ -83,7 +83,7 @@ class Inbox {
   // has ended and cannot be found any more.
   void Empty(Process& process, Turn& turn) {
     ACTORD_ASSERT_HOT(!process.IsStill(turn.generation),
-                      "ending.h (3): the process cannot be found any more");
+                      "inbox.h: the process has ended");
     // A later event comes from a sender that found the process just before its
     // end. The next process of this slot drops the event, or the end of the
     // runtime does.

@@ -189,17 +189,22 @@ std::string Upgrader::WhyRefused(const StepCaller::UpgradeCallResult& result) {
 }
 
 void Upgrader::PutOff(Process& process, const ProcessType& target) {
-  Upgrading::ForgetAttempts(process);
+  Upgrading::AskAgain(process);
   Upgrading::Of(process).put_off = &target;
 }
 
 void Upgrader::Decline(Process& process, const ProcessType& target,
                        const std::optional<std::string>& why) {
   const ProcessType& from = *process.type.load(std::memory_order_relaxed);
-  Upgrading::ForgetAttempts(process);
+  // A process that was dormant is asked again, and declines again.
+  const bool is_counted = Upgrading::CountedIn(process) == target.number;
+  Upgrading::AskAgain(process);
   Upgrading::Of(process).declined = &target;
-  target.declined.fetch_add(1, std::memory_order_relaxed);
-  lane_.Count(&Counters::upgrades_declined);
+  Upgrading::IsCountedIn(process, target.number);
+  if (!is_counted) {
+    target.declined.fetch_add(1, std::memory_order_relaxed);
+    lane_.Count(&Counters::upgrades_declined);
+  }
   // Release: a reader that sees that no process is left to ask also sees the
   // counts.
   target.declined_live.fetch_add(1, std::memory_order_release);

@@ -6,6 +6,7 @@
 
 #include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/step/verdict.h"
+#include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
 #include "runtime/system/processor.h"
 #include "runtime/system/thread.h"
@@ -41,6 +42,8 @@ void ProcessRunner::RunTurn(Process& process) {
   WillRead(&process.activity);
   // Acquire: activity.h, (3) for urgent events, and (5).
   const uint64_t word = process.activity.load(std::memory_order_acquire);
+  ACTORD_ASSERT_HOT(Activity::Runnable(word) && !process.running.load(),
+                    "process_runner.h: the process is ready, and in no turn");
   TurnParts& parts = parts_;
   Turn turn{.word = word,
             .generation = process.generation.load(std::memory_order_relaxed)};

@@ -98,6 +98,33 @@ STORE_MUTANTS = {
         "runtime/durable/durable_inputs.cc",
         "    input.request = {.id = id.id->id, .fingerprint = id.id->fingerprint};\n", "",
         "a message is written without its id"),
+    "CALL_ID_FORGOTTEN": (
+        "runtime/effects/kept_calls.cc",
+        "      .request = {.id = id.id, .fingerprint = id.fingerprint},\n"
+        "      .owner = id.owner,\n",
+        "      .request = {},\n      .owner = id.owner,\n",
+        "a call is written without its id"),
+    "CALL_ID_NOT_RESTORED": (
+        "runtime/effects/kept_calls.cc",
+        "  if (entry.is_open) {\n    flights_.try_emplace(",
+        "  if (!id.empty()) {\n  } else if (entry.is_open) {\n    flights_.try_emplace(",
+        "a restart forgets the ids of calls"),
+    "CALL_ANSWERED_AT_ONCE": (
+        "runtime/effects/durable_applier.cc",
+        "        step.record_at, [call = reply.call, content, &calls = shared_.calls,\n",
+        "        0, [call = reply.call, content, &calls = shared_.calls,\n",
+        "a call with an id is answered before the step is durable"),
+    "CALL_ANSWER_FORGOTTEN": (
+        "runtime/store/journal_applier_ids.cc",
+        "  (*entry)->is_open = false;\n",
+        "  batch_.Erase(std::string(**key));\n  if (position != 0) return absl::OkStatus();\n"
+        "  (*entry)->is_open = false;\n",
+        "the store forgets a call that is answered"),
+    "CALLER_DOES_NOT_WAIT": (
+        "runtime/journal/journal_threads.cc",
+        "  if (!options_.threads || !commit_mutex_.try_lock()) return 0;\n",
+        "  if (!options_.threads || !commit_mutex_.try_lock()) return lsn + 1;\n",
+        "a caller that finds the disk busy is answered"),
     "UNORDERED_RELEASES": (
         "runtime/durable/releases.cc",
         "  while (place != held_.begin() && std::prev(place)->position > position) {\n"

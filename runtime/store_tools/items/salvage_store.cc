@@ -276,12 +276,14 @@ void Salvage::TakePluginFiles() {
     if (absl::IsNotFound(status)) continue;
     if (status.ok()) {
       auto file = files_.Open(from.PathOf(sha256), OpenMode::kRead);
-      status = file.ok()
-                   ? to.Keep(sha256,
+      const absl::StatusOr<uint64_t> size =
+          file.ok() ? (*file)->Size() : file.status();
+      status = size.ok()
+                   ? to.Keep(sha256, *size,
                              [&](uint64_t offset, size_t bytes, char* into) {
                                return (*file)->Read(offset, bytes, into);
                              })
-                   : file.status();
+                   : size.status();
     }
     if (status.ok()) continue;
     report_.Lose(absl::StrCat("the file of plugin ", plugin.name, " ",

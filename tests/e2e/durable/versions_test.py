@@ -27,8 +27,11 @@ class Versions(CliCase):
         fresh.rename(self.plugins / "books.so")
 
     def start(self, version, *options, **others):
-        """Starts with this version in the directory."""
-        self.install(version)
+        """Starts with this version in the directory; None: with no plugin."""
+        if version is None:
+            (self.plugins / "books.so").unlink()
+        else:
+            self.install(version)
         self.daemon = self.start_daemon(
             "--store", self.store, "--plugin-dir", self.plugins, *options,
             plugins=False, **others)
@@ -102,6 +105,23 @@ class Versions(CliCase):
         for pid in pids:
             self.assertEqual(self.notes(pid),
                              "2|1:hello 1:by 1 2:again 2:by 2 ")
+
+    def test_live_load_brings_the_code_of_old_versions_back(self):
+        self.start("1")
+        pids = self.begin()
+        self.restart(None)
+        eventually(lambda: len(self.json("quarantine", "list")) == 2,
+                   "the quarantine")
+        self.assertNotIn("loaded from", self.daemon.log())
+        self.install("2")
+        self.actor.load_plugin("books.so")
+        self.assertIn(
+            f"plugin books 1 loaded from {self.kept('1')}, because processes of "
+            "the store are of this version", self.daemon.log())
+        eventually(lambda: not self.json("quarantine", "list"), "their return")
+        for pid in pids:
+            self.actor.send(pid, "note", b"more")
+            self.assertEqual(self.notes(pid), "2|1:hello 1:by 1 2:more ")
 
     def test_processes_stay_in_their_version_if_the_new_one_refuses_them(self):
         self.start("1")

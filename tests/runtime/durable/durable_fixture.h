@@ -45,19 +45,21 @@ class DurableWorld {
   absl::Status Start(RuntimeOptions options = {}) {
     OpenedStore::Options store_options;
     JournalOptions& journal = store_options.journal;
-    journal.directory = "/srv/store";
+    journal.directory = directory;
     journal.segment_bytes = 1 << 20;
     journal.max_record_bytes = 256 << 10;
     journal.max_unsynced_bytes = 256 << 10;
     journal.ring_bytes = 1 << 20;
     journal.max_group_bytes = 64 << 10;
     journal.threads = false;
-    journal.files = &disk;
+    journal.files = files;
     journal.clock = &store_clock;
     journal.seed = 1;
     store_options.applier = applier;
     store_options.disk_reserve_bytes = disk_reserve;
     store_options.round_bytes = round_bytes;
+    store_options.marked_threads = marked_threads;
+    store_options.max_crashes = max_crashes;
     store_options.failed = [this](const absl::Status& status) {
       failed = status;
     };
@@ -325,6 +327,12 @@ class DurableWorld {
   MemoryStateStore state;
   ManualClock clock;
   absl::Status failed;
+  // The steps of threads are marked in a mapped file, which the simulated disk
+  // does not have.
+  FileSystem* files = &disk;
+  std::string directory = "/srv/store";
+  size_t marked_threads = 0;
+  uint32_t max_crashes = 3;
   bool no_account_type = false;
   uint64_t disk_reserve = 1;
   ApplierOptions applier;

@@ -30,7 +30,7 @@ std::string DigestOf(const std::string& content) {
 absl::Status Keep(PluginFiles& files, const std::string& sha256,
                   const std::string& content) {
   return files.Keep(
-      sha256,
+      sha256, content.size(),
       [&](uint64_t offset, size_t bytes, char* into) -> absl::StatusOr<size_t> {
         const size_t size = std::min(bytes, content.size() - offset);
         std::memcpy(into, content.data() + offset, size);
@@ -90,6 +90,38 @@ TEST_F(PluginFilesTest, OriginalThatHasChangedIsNotKept) {
   EXPECT_TRUE(absl::IsDataLoss(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("has changed"));
   EXPECT_THAT(disk_.List(std::string(kStore) + "/plugins").value(), IsEmpty());
+}
+
+TEST_F(PluginFilesTest, FileThatLeavesLessThanTheReserveIsNotKept) {
+  constexpr uint64_t kReserve = 100'000;
+  disk_.set_capacity(content_.size() + kReserve - 1);
+  PluginFiles files(kStore, disk_, kReserve);
+  const absl::Status status = Keep(files, digest_, content_);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr("the file has 700003 bytes, the disk of the store has 800002 "
+                "bytes free, and store.disk_reserve is 100000 bytes"));
+  EXPECT_THAT(disk_.List(std::string(kStore) + "/plugins").value(), IsEmpty());
+  disk_.set_capacity(content_.size() + kReserve);
+  ASSERT_EQ(Keep(files, digest_, content_), absl::OkStatus());
+  // A file that is there needs no more room.
+  EXPECT_EQ(Keep(files, digest_, content_), absl::OkStatus());
+  EXPECT_TRUE(absl::IsResourceExhausted(Keep(files, DigestOf("a"), "a")));
+}
+
+TEST_F(PluginFilesTest, RemovesWhatCrashesHaveLeftUnfinished) {
+  ASSERT_EQ(Keep(files_, digest_, content_), absl::OkStatus());
+  EXPECT_EQ(files_.RemoveUnfinished().value(), 0u);
+  const std::string folder = std::string(kStore) + "/plugins";
+  for (const std::string& name :
+       {digest_ + ".so.new", DigestOf("a") + ".so.new",
+        std::string("README.so.new")}) {
+    ASSERT_TRUE(disk_.Open(folder + "/" + name, OpenMode::kCreate).ok());
+  }
+  EXPECT_EQ(files_.RemoveUnfinished().value(), 2u);
+  EXPECT_THAT(disk_.List(folder).value(),
+              ElementsAre("README.so.new", digest_ + ".so"));
 }
 
 // A file whose name no sync has made durable gets its sync from the next Keep.

@@ -84,12 +84,13 @@ TEST(Homes, DormantProcessKeepsItsPid) {
   const Pid pid = *homes.Draw(3);
   homes.Enter(pid, {.slot = 40, .generation = 5});
   const uint64_t sleeps = homes.SleepsOf(pid);
-  homes.Sleep(pid);
+  homes.Sleep(pid, 7);
   ASSERT_TRUE(homes.Find(pid));
   EXPECT_TRUE(homes.Find(pid)->is_dormant());
   EXPECT_FALSE(homes.HasEnded(pid));
   EXPECT_EQ(homes.SleepsOf(pid), sleeps + 1);
   EXPECT_EQ(homes.dormant(), 1u);
+  EXPECT_EQ(homes.NoteOf(pid), 7u);
   EXPECT_EQ(homes.PidIn(3, 0), pid);
   EXPECT_EQ(homes.SlotsInUse(3), 1u);
   homes.NameResident(pid, {.slot = 41, .generation = 9});

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ namespace actord::runtime {
 // What all processes of one version do.
 struct BookScript {
   bool refuses_restore = false;
+  std::function<void()> restoring;  // called by Restore, if set
   bool not_now = false;
   size_t padding = 0;                 // of a Snapshot
   std::vector<std::string> inputs;    // of Init
@@ -73,6 +75,7 @@ class Book : public actord::Process {
                               (from.reason == actord::RestoreReason::kRecovery
                                    ? " recovery"
                                    : " upgrade"));
+    if (script.restoring) script.restoring();
     if (script.refuses_restore)
       return {actord::Code::kInternal, "not this one"};
     notes_ = from.snapshot.bytes;
