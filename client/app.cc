@@ -121,7 +121,8 @@ bool UsesDaemon(const CLI::App& app) {
        {"token", "context", "store", "completion", "version"}) {
     if (app.got_subcommand(name)) return false;
   }
-  return true;
+  const CLI::App* const plugin = app.get_subcommand("plugin");
+  return !plugin->parsed() || !plugin->got_subcommand("check");
 }
 
 // A context, and its name for messages: "context prod".

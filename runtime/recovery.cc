@@ -24,8 +24,15 @@ absl::Status Damaged(const Pid& pid, std::string_view what) {
                                           FormatPid(pid), " ", ToAbsl(what)));
 }
 
-// Puts what waits for the process into its mailbox. No other thread knows of
-// the process.
+// Init, or Init again, gets the input.
+void KeepInput(Process& process, const ProcessEntry& entry, Lane& lane) {
+  if (entry.input.bytes.empty() && entry.input.content_type.empty()) return;
+  process.input =
+      lane.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(entry.input));
+}
+
+}  // namespace
+
 void FillMailbox(Process& process, const StoredProcess& stored,
                  OwnerLimits& bytes_of, Lane& lane) {
   const uint32_t generation =
@@ -90,15 +97,6 @@ void FillMailbox(Process& process, const StoredProcess& stored,
   }
   Activity::Add(process.activity, Activity::ForMessages(count, units));
 }
-
-// Init, or Init again, gets the input.
-void KeepInput(Process& process, const ProcessEntry& entry, Lane& lane) {
-  if (entry.input.bytes.empty() && entry.input.content_type.empty()) return;
-  process.input =
-      lane.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(entry.input));
-}
-
-}  // namespace
 
 absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane) {

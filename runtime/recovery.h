@@ -8,6 +8,7 @@
 #include "runtime/durable/durable_processes.h"
 #include "runtime/durable/durable_store.h"
 #include "runtime/process/catalog.h"
+#include "runtime/process/owner_limits.h"
 #include "runtime/process/process.h"
 #include "runtime/scheduler/lane.h"
 
@@ -18,5 +19,21 @@ namespace actord::runtime {
 // so no other thread uses it.
 absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane);
+
+// Puts what waits for the process into its mailbox. `bytes_of`: what owners
+// have in mailboxes. Precondition: no other thread knows of the process.
+void FillMailbox(Process& process, const StoredProcess& stored,
+                 OwnerLimits& bytes_of, Lane& lane);
+
+// Whether another plugin file than the one in force has written the state, so
+// that its version has to be in the catalog before the process comes back.
+bool NeedsFormer(const Catalog& catalog, const ProcessEntry& entry);
+
+// The type as which a stored process comes back.
+struct FoundType {
+  const ProcessType* type = nullptr;  // null: no type of the name is in force
+  absl::Status fits;                  // not OK: it belongs into quarantine
+};
+FoundType FindTypeOf(const Catalog& catalog, const ProcessEntry& entry);
 
 }  // namespace actord::runtime

@@ -5,16 +5,33 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
+#include "runtime/durable_turn/absent_types.h"
+#include "runtime/recovery.h"
 #include "runtime/system/assert.h"
 
 namespace actord::runtime {
 
+bool NeedsFormer(const Catalog& catalog, const ProcessEntry& entry) {
+  if (entry.plugin == records::kNoPlugin || !entry.started) return false;
+  const ProcessType* const type = catalog.FindProcessType(entry.process_type);
+  return type != nullptr && type->plugin_number != entry.plugin;
+}
+
+FoundType FindTypeOf(const Catalog& catalog, const ProcessEntry& entry) {
+  const ProcessType* const type =
+      entry.started ? catalog.FindStored(entry.process_type, entry.plugin)
+                    : catalog.FindProcessType(entry.process_type);
+  return {type, WhyTypeDoesNotFit(type, {.process_type = entry.process_type,
+                                         .method = entry.method,
+                                         .started = entry.started,
+                                         .durability = entry.durability})};
+}
+
 void Runtime::Core::UsePlugin(const ProcessEntry& entry) {
   if (entry.plugin == records::kNoPlugin || !entry.started) return;
   plugins_of_store.insert(entry.plugin);
-  const ProcessType* const type = catalog.FindProcessType(entry.process_type);
-  if (type == nullptr || type->plugin_number == entry.plugin ||
-      !options.load_former || !asked_plugins_.insert(entry.plugin).second) {
+  if (!options.load_former || !NeedsFormer(catalog, entry) ||
+      !asked_plugins_.insert(entry.plugin).second) {
     return;
   }
   options.load_former(entry.plugin);
@@ -22,18 +39,11 @@ void Runtime::Core::UsePlugin(const ProcessEntry& entry) {
 
 Runtime::Core::StoredType Runtime::Core::TypeOf(const StoredProcess& stored) {
   const ProcessEntry& entry = stored.entry;
-  const ProcessType* const type =
-      entry.started ? catalog.FindStored(entry.process_type, entry.plugin)
-                    : catalog.FindProcessType(entry.process_type);
-  absl::Status fits =
-      WhyTypeDoesNotFit(type, {.process_type = entry.process_type,
-                               .method = entry.method,
-                               .started = entry.started,
-                               .durability = entry.durability});
-  if (fits.ok()) return {*type, std::move(fits)};
+  FoundType found = FindTypeOf(catalog, entry);
+  if (found.fits.ok()) return {*found.type, std::move(found.fits)};
   return {absent_types.For(entry.process_type, entry.method,
                            entry.runtime.traps_exits),
-          std::move(fits)};
+          std::move(found.fits)};
 }
 
 void Runtime::Core::EnterQuarantine(Process& process,

@@ -10,6 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "client/commands/commands.h"
+#include "client/commands/plugins/check.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
@@ -209,6 +210,7 @@ fails changes nothing. Loaded plugins stay loaded until the daemon ends.
 Examples:
   actorctl plugin load orders-2.so --wait
   actorctl plugin list -o wide
+  actorctl plugin check orders-2.so --store /backup/now
 )";
 
 constexpr char kLoadFooter[] = R"(
@@ -271,13 +273,14 @@ void AddList(CLI::App& parent, Action& chosen) {
 }  // namespace
 
 void AddPlugin(CLI::App& app, Action& chosen) {
-  CLI::App* command =
-      app.add_subcommand("plugin", "Load plugins, and list their versions");
+  CLI::App* command = app.add_subcommand(
+      "plugin", "Load and check plugins, and list their versions");
   command->footer(kPluginFooter);
   command->require_subcommand(1);
   command->fallthrough();
   AddLoad(*command, chosen);
   AddList(*command, chosen);
+  AddPluginCheck(*command, chosen);
 }
 
 }  // namespace actord::client

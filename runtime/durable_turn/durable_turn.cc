@@ -29,6 +29,7 @@ DurableTurn::DurableTurn(const Shared& shared, LiveWorld& world,
       images_(parts.caller, lane),
       replay_(shared.processes, shared.calls, blocking_calls, shared.log,
               shared.limits, images_, lane),
+      upgrade_(parts.caller, parts.upgrader, images_, replay_),
       sends_(shared.durable, shared.delivery, shared.undelivered, shared.lane,
              lane),
       yields_(shared.durable, shared.delivery, shared.dispatcher, shared.broker,
@@ -89,10 +90,7 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
   if (process.init_due) {
     if (const auto verdict = Begin(process, turn, state)) return *verdict;
   }
-  const ProcessType* const newer = NewerVersion(process);
-  // A process that has put the upgrade off is asked after its steps.
-  if (newer != nullptr &&
-      (process.upgrading == nullptr || process.upgrading->put_off != newer)) {
+  if (const ProcessType* const newer = DurableUpgrade::DueVersion(process)) {
     Upgrade(process, turn, state, *newer);
   }
   if (!inbox_.FillFromUrgent(process, turn)) {
@@ -139,7 +137,7 @@ int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
 absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
                                   DurableState& state) {
   const bool step_due = process.step_due;
-  absl::Status status = RestoreVersion(process, turn, state);
+  absl::Status status = upgrade_.Restore(process, turn, state);
   process.step_due = step_due;
   if (!status.ok()) return status;
   // Only a failed journal refuses so small a record; then the program is about
@@ -164,6 +162,45 @@ absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
       std::exchange(state.yields, {});
   // All that the recovery has read is durable.
   yields_.Resume(yields, process, PidOf(process, turn), 1);
+  return absl::OkStatus();
+}
+
+void DurableTurn::UpgradeIfPutOff(Process& process, Turn& turn,
+                                  DurableState& state) {
+  if (process.upgrading == nullptr || process.upgrading->put_off == nullptr) {
+    return;
+  }
+  if (const ProcessType* const newer = DurableUpgrade::NewerVersion(process)) {
+    Upgrade(process, turn, state, *newer);
+  }
+}
+
+void DurableTurn::Upgrade(Process& process, Turn& turn, DurableState& state,
+                          const ProcessType& target) {
+  upgrade_.Upgrade(
+      process, turn, target, upgrader_.AdoptableYields(process).outstanding,
+      [&](std::string&& image) {
+        absl::Status noted =
+            NoteVersion(process, turn, state, target, std::move(image));
+        if (noted.ok()) state.history_steps = state.history_bytes = 0;
+        return noted;
+      });
+}
+
+absl::Status DurableTurn::NoteVersion(const Process& process, const Turn& turn,
+                                      DurableState& state,
+                                      const ProcessType& type,
+                                      std::optional<std::string> image) {
+  if (type.plugin_number == state.plugin && !image) return absl::OkStatus();
+  const absl::StatusOr<uint64_t> position = durable().Append(
+      records::Upgraded{.pid = PidOf(process, turn),
+                        .from = state.plugin,
+                        .to = type.plugin_number,
+                        .traps_exits = rules::TrapsExits(*type.descriptor),
+                        .image = std::move(image)});
+  if (!position.ok()) return position.status();
+  state.plugin = type.plugin_number;
+  state.upgraded_at = *position;
   return absl::OkStatus();
 }
 

@@ -23,7 +23,7 @@
 // again.
 //
 // A process upgrades to a newer version of its type as by a restart
-// (durable_upgrade.cc).
+// (durable_upgrade.h).
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -41,6 +41,7 @@
 #include "runtime/delivery/delivery.h"
 #include "runtime/durable/durable_processes.h"
 #include "runtime/durable/parked_processes.h"
+#include "runtime/durable_turn/durable_upgrade.h"
 #include "runtime/durable_turn/history_replay.h"
 #include "runtime/durable_turn/state_images.h"
 #include "runtime/effects/applier.h"
@@ -148,31 +149,18 @@ class DurableTurn {
   // Fails the calls that wait in the mailbox: quarantine.h, (1) and (2).
   void RefuseCalls(Process& process, Turn& turn, const absl::Status& why);
 
-  // ---- durable_upgrade.cc
+  // ---- durable_turn.cc
 
-  // The version to which the process is to upgrade; null: there is none, or the
-  // process has declined it.
-  static const ProcessType* NewerVersion(Process& process);
+  absl::Status Restore(Process& process, const Turn& turn, DurableState& state);
   void Upgrade(Process& process, Turn& turn, DurableState& state,
                const ProcessType& target);
   // Asks again after a step.
   void UpgradeIfPutOff(Process& process, Turn& turn, DurableState& state);
-  // Makes the state again: of a newer version, if that takes the image,
-  // otherwise of the version that has written the image or the history.
-  absl::Status RestoreVersion(Process& process, const Turn& turn,
-                              DurableState& state);
-  absl::Status RestoreAs(Process& process, const Turn& turn,
-                         const DurableState& state, const ProcessType& type,
-                         uint32_t method);
   // Appends the record of an upgrade to `type`, if the store says another
   // version, or if there is an `image`. Errors: those of Append.
   absl::Status NoteVersion(const Process& process, const Turn& turn,
                            DurableState& state, const ProcessType& type,
                            std::optional<std::string> image);
-
-  // ---- durable_turn.cc
-
-  absl::Status Restore(Process& process, const Turn& turn, DurableState& state);
   // Calls Init. Nullopt: the process has begun.
   std::optional<int32_t> Begin(Process& process, Turn& turn,
                                DurableState& state);
@@ -241,6 +229,7 @@ class DurableTurn {
   records::Step step_;
   StateImages images_;
   HistoryReplay replay_;
+  DurableUpgrade upgrade_;
   LoggedSends sends_;
   DurableYields yields_;
   DurableApplier durable_applier_;

@@ -5,6 +5,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/step/effect.h"
+#include "runtime/step/effect_difference.h"
 #include "runtime/system/assert.h"
 
 namespace actord::runtime {
@@ -67,6 +68,7 @@ absl::Status HistoryReplay::Run(Process& process, const Turn& turn,
   ACTORD_ASSERT(process.state == nullptr,
                 "history_replay.h: the process has no state");
   caller_.record().keeps_answers = true;
+  differs_at_.reset();
   absl::Status status;
   if (state.image) {
     const ProcessType& type = *process.type.load(std::memory_order_relaxed);
@@ -146,6 +148,7 @@ absl::Status HistoryReplay::Init(Process& process, const Turn& turn,
         lane_.buffers(), std::exchange(process.state, nullptr),
         process.type.load(std::memory_order_relaxed)->descriptor->state_size);
   }
+  differs_at_ = 0;
   return absl::FailedPreconditionError(
       absl::StrCat("Init differs from its record: ", why));
 }
@@ -170,7 +173,7 @@ absl::Status HistoryReplay::Step(Process& process, const Turn& turn,
   world_.Begin(recorded.record.answers);
   caller_.Step(process, turn, pointers);
   std::string why = world_.End();
-  if (why.empty()) why = Difference(step.step.record, recorded.event_pointers);
+  if (why.empty()) why = Difference(step.step.record, recorded);
   const StepRecord& record = caller_.record();
   if (why.empty() && record.verdict != step.step.turn.verdict) {
     why = absl::StrCat("it returned ", record.verdict, " instead of ",
@@ -181,18 +184,20 @@ absl::Status HistoryReplay::Step(Process& process, const Turn& turn,
   process.steps.store(step.step.turn.step, std::memory_order_relaxed);
   DropEffects();
   if (why.empty()) return absl::OkStatus();
+  differs_at_ = step.step.turn.step;
   return absl::FailedPreconditionError(absl::StrCat(
       "step ", step.step.turn.step, " differs from its record: ", why));
 }
 
-std::string HistoryReplay::Difference(
-    const std::string& recorded,
-    const std::vector<const actord_event*>& events) {
+std::string HistoryReplay::Difference(const std::string& bytes,
+                                      const DecodedRecord& recorded) {
+  const StepRecord& record = caller_.record();
   std::string now;
-  EncodeTurn(events, caller_.record(), now);
-  if (now == recorded) return {};
-  return absl::StrCat("it asked for ", caller_.record().effects.size(),
-                      " effects that are not those of the record");
+  EncodeTurn(recorded.event_pointers, record, now);
+  if (now == bytes) return {};
+  std::string how = DifferenceOf(record.effects, recorded.record.effects);
+  return how.empty() ? "the answers that it got are not those of the record"
+                     : how;
 }
 
 void HistoryReplay::DropEffects() {

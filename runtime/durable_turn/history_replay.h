@@ -39,6 +39,11 @@ class HistoryReplay {
   // process has none.
   absl::Status Run(Process& process, const Turn& turn,
                    const DurableState& state);
+  // The step that differed from its record in the last Run; 0: Init did.
+  // Nullopt: none differed.
+  [[nodiscard]] std::optional<uint64_t> differs_at() const {
+    return differs_at_;
+  }
 
  private:
   absl::Status Init(Process& process, const Turn& turn,
@@ -49,15 +54,16 @@ class HistoryReplay {
   // history is damaged.
   absl::Status AddCompletedIn(const std::vector<StepOfHistory>& history,
                               YieldTags& tags);
-  // Why the call that has returned differs from its record; empty: it does not.
-  // `recorded`: the bytes of its turn. `events`: those in it.
-  std::string Difference(const std::string& recorded,
-                         const std::vector<const actord_event*>& events);
+  // Why the step that has returned differs from its record; empty: it does not.
+  // `bytes`: what `recorded` was decoded from.
+  std::string Difference(const std::string& bytes,
+                         const DecodedRecord& recorded);
   // Drops what the call has asked for.
   void DropEffects();
 
   RecordedWorld world_;
   StepCaller caller_;
+  std::optional<uint64_t> differs_at_;
   StateImages& images_;
   Lane& lane_;
 };

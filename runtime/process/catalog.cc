@@ -121,17 +121,8 @@ absl::Status CheckCommand(const actord_command_handler* command) {
   return absl::OkStatus();
 }
 
-// Whether durable processes of `former` can go on as processes of `type`.
 bool CanTakeOver(const ProcessType& former, const ProcessType& type) {
-  if (!former.can_be_durable() || !type.can_be_durable()) return false;
-  if (former.descriptor == type.descriptor) return true;
-  const rules::TypeDurability& before = former.durability;
-  const rules::TypeDurability& now = type.durability;
-  if (former.is_replayed() || type.is_replayed()) {
-    return before.kind == now.kind && before.has_snapshots && now.has_snapshots;
-  }
-  return type.restore != nullptr ||
-         (before.kind == now.kind && before.flat_version == now.flat_version);
+  return WhyNoUpgrade(former, type).empty();
 }
 
 absl::Status Taken(absl::string_view what, absl::string_view name,
@@ -141,6 +132,30 @@ absl::Status Taken(absl::string_view what, absl::string_view name,
 }
 
 }  // namespace
+
+std::string_view WhyNoUpgrade(const ProcessType& former,
+                              const ProcessType& type) {
+  if (!former.can_be_durable() || !type.can_be_durable()) {
+    return "one of the two versions of the type cannot be durable";
+  }
+  if (former.descriptor == type.descriptor) return {};
+  const rules::TypeDurability& before = former.durability;
+  const rules::TypeDurability& now = type.durability;
+  if (former.is_replayed() != type.is_replayed()) {
+    return "the two versions of the type are durable in different ways, image "
+           "and replay";
+  }
+  if (former.is_replayed()) {
+    return before.has_snapshots && now.has_snapshots
+               ? std::string_view()
+               : "a replay type needs Snapshot and Restore in both versions";
+  }
+  return type.restore != nullptr || (before.kind == now.kind &&
+                                     before.flat_version == now.flat_version)
+             ? std::string_view()
+             : "the flat state has another layout, and the new version has no "
+               "Restore";
+}
 
 uint32_t ProcessType::FindMethod(std::string_view method) const {
   return rules::FindMethod(*descriptor, method);

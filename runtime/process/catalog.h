@@ -115,6 +115,11 @@ struct ProcessType {
   [[nodiscard]] uint32_t FindMethod(std::string_view method) const;
 };
 
+// Why durable processes of `former` cannot go on as processes of `type`; empty:
+// they can, unless `type` refuses them.
+std::string_view WhyNoUpgrade(const ProcessType& former,
+                              const ProcessType& type);
+
 struct CommandHandler {
   const actord_command_handler* descriptor = nullptr;
   void* self = nullptr;  // the object that `create` made

@@ -3,7 +3,7 @@
 // old version. Nothing changes until Restore has succeeded, so a failure leaves
 // the process as it was.
 //
-// A durable process is upgraded by its own turn (durable_upgrade.cc), which
+// A durable process is upgraded by its own turn (durable_upgrade.h), which
 // shares the rules with this class.
 //
 // Yields of the old version that the new version does not adopt are closed. If

@@ -255,6 +255,8 @@ def store_commands(scenario, folder):
         daemon.stop()
     scenario.one("store verify", {}, "store", "verify", store)
     scenario.one("store stat", {}, "store", "stat", store)
+    scenario.each("plugin check []", {}, "plugin", "check",
+                  places.PLUGINS / "counter.so", "--store", store)
 
 
 def lines():

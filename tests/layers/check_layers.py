@@ -99,6 +99,9 @@ MAY_INCLUDE = [
         "abi", "sdk", "text", "handlers", "identity", "runtime", "daemon", "spdlog",
         "cli11", "toml", "json"}),
     ("client/commands/store/", SYSTEM | RPC | {"text", "runtime", "client", "cli11", "json"}),
+    ("client/commands/plugins/", SYSTEM | RPC | {"text", "runtime", "client", "cli11", "json"}),
+    ("client/plugin_check/", SYSTEM | {
+        "abi", "absl", "handlers", "rules", "runtime", "client"}),
     ("client/contexts/", SYSTEM | {"text", "absl", "identity", "client", "toml"}),
     ("client/", SYSTEM | RPC | {"text", "identity", "client", "cli11", "json"}),
     ("bench/", SYSTEM | RPC | {
@@ -119,15 +122,8 @@ MAY_INCLUDE = [
 # and those before it in the list; a file above them all may include any.
 LAYERS = {
     "handlers": [
-        "include",
-        "rules",
-        "commands",
-        "schedule",
-        "supervisor",
-        "loader",
-        "testing",
-        "plugins",
-    ],
+        "include", "rules", "commands", "schedule", "supervisor", "loader", "testing",
+        "plugins"],
     "runtime": [
         "system",
         "files",
@@ -162,7 +158,7 @@ LAYERS = {
     ],
     "client": [
         "calls", "streams", "tasks", "output", "cli", "contexts", "top",
-        "commands"],
+        "plugin_check", "commands"],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")
 

@@ -9,13 +9,7 @@ namespace {
 absl::Status Export(const ExportOptions& options, StateStore& state,
                     const ClosedJournal& journal, ItemReader::Use use) {
   ItemReader reader(state, nullptr);
-  absl::Status status = reader.LoadBodies([&](auto take) {
-    const absl::Status walked = journal.ForEach(
-        0, [&](const RecordView& record, const std::string& /*where*/) {
-          return take(record);
-        });
-    return absl::IsCancelled(walked) ? absl::OkStatus() : walked;
-  });
+  absl::Status status = LoadBodies(reader, journal);
   if (!status.ok()) return status;
   const absl::StatusOr<StoreMeta> meta = reader.Meta();
   // A store that has never been started.
@@ -50,6 +44,16 @@ absl::Status Export(const ExportOptions& options, StateStore& state,
 }
 
 }  // namespace
+
+absl::Status LoadBodies(ItemReader& reader, const ClosedJournal& journal) {
+  return reader.LoadBodies([&](auto take) {
+    const absl::Status walked = journal.ForEach(
+        0, [&](const RecordView& record, const std::string& /*where*/) {
+          return take(record);
+        });
+    return absl::IsCancelled(walked) ? absl::OkStatus() : walked;
+  });
+}
 
 absl::StatusOr<StoreReport> ExportStore(const ExportOptions& options,
                                         ItemReader::Use use) {

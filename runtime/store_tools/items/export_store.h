@@ -29,4 +29,8 @@ struct ExportOptions {
 absl::StatusOr<StoreReport> ExportStore(const ExportOptions& options,
                                         ItemReader::Use use);
 
+class ClosedJournal;
+// ItemReader::LoadBodies from a journal that no daemon has.
+absl::Status LoadBodies(ItemReader& reader, const ClosedJournal& journal);
+
 }  // namespace actord::runtime

@@ -1,8 +1,20 @@
 // Durable processes that note which version has taken each of their messages: a
 // page, of an image type, and a story, of a replay type.
+//
+// Definitions make versions that go wrong. REFUSES: Restore refuses. METHOD:
+// the name of the method, so processes of other versions stay. MISCHIEF:
+// Restore does what the notes say, "crash", "exit" or "hang". WITHOUT_STORY:
+// there is no story.
 #include <actord/plugin.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <string>
+#include <thread>
+
+#ifndef METHOD
+#define METHOD "run"
+#endif
 
 namespace {
 
@@ -13,7 +25,7 @@ class Book : public actord::Process {
  public:
   static constexpr const char* kName =
       D == actord::Durability::kImage ? "page" : "story";
-  static constexpr actord::Method kMethods[] = {{"run", nullptr}};
+  static constexpr actord::Method kMethods[] = {{METHOD, nullptr}};
   static constexpr actord::Durability kDurability = D;
 
   void Step(actord::Events events, actord::StepOutput& out) {
@@ -37,6 +49,13 @@ class Book : public actord::Process {
             "cannot read version " + std::string(from.version)};
 #else
     notes_ = from.snapshot.bytes;
+#ifdef MISCHIEF
+    if (notes_.find("crash") != std::string::npos) std::abort();
+    if (notes_.find("exit") != std::string::npos) std::_Exit(7);
+    while (notes_.find("hang") != std::string::npos) {
+      std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+#endif
     return {};
 #endif
   }
@@ -45,8 +64,24 @@ class Book : public actord::Process {
   std::string notes_;
 };
 
+#ifdef WITHOUT_STORY
+// A type that the other versions lack, and that is volatile.
+class Leaflet : public actord::Process {
+ public:
+  static constexpr const char* kName = "leaflet";
+  static constexpr actord::Method kMethods[] = {{"run", nullptr}};
+  void Step(actord::Events /*events*/, actord::StepOutput& /*out*/) {}
+};
+#endif
+
 }  // namespace
 
+#ifdef WITHOUT_STORY
+ACTORD_EXPORT_PLUGIN(
+    "books", VERSION,
+    actord::ProcessTypes<Book<actord::Durability::kImage>, Leaflet>);
+#else
 ACTORD_EXPORT_PLUGIN("books", VERSION,
                      actord::ProcessTypes<Book<actord::Durability::kImage>,
                                           Book<actord::Durability::kReplay>>);
+#endif

@@ -1,0 +1,66 @@
+// A child of this program that runs a function of its own, apart from the
+// memory of this program: code of plugins may crash it, or never return.
+//
+// The child's standard output is the standard error of this program, its
+// standard input is empty, and it ends when this program does.
+//
+// Thread-safety: one thread at a time, which outlives the child. No other
+// thread may hold a lock that the function needs. Ownership: the destructor
+// ends the child.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/calls/cancellation.h"
+#include "client/plugin_check/frames.h"
+
+namespace actord::client {
+
+class ForkedChild {
+ public:
+  // `run` gets the child's end of a socket pair. The child ends when it
+  // returns.
+  static absl::StatusOr<std::unique_ptr<ForkedChild>> Start(
+      absl::FunctionRef<void(FrameSocket& socket)> run);
+  ~ForkedChild();
+  ForkedChild(const ForkedChild&) = delete;
+  ForkedChild& operator=(const ForkedChild&) = delete;
+
+  // If the child has ended, the next Receive says so.
+  void Send(std::string_view message);
+  // Waits for the next message. Errors: those of FrameSocket::Receive.
+  absl::StatusOr<std::string> Receive(absl::Time deadline,
+                                      const Cancellation* cancellation);
+
+  // How the child has ended. `what_ran`: what its frame of the kind kCrash has
+  // said; "": there was none.
+  struct End {
+    int signal = 0;  // 0: none
+    int exit_status = 0;
+    std::string what_ran = {};
+  };
+  // Waits for the end of a child whose socket is closed, or about to be; after
+  // `patience` it is killed.
+  End Await(absl::Duration patience);
+  // Lets the child say what runs, and ends it.
+  End Abort();
+
+ private:
+  ForkedChild(pid_t pid, int fd) : pid_(pid), socket_(fd) {}
+
+  pid_t pid_;  // 0: it has ended
+  FrameSocket socket_;
+  std::string what_ran_;
+};
+
+// "SIGSEGV".
+std::string SignalName(int signal);
+
+}  // namespace actord::client

@@ -1,0 +1,85 @@
+// Tries what a start with other plugins would do to processes of a store, one
+// process at a time: makes the state of each again, and upgrades it, as the
+// first turn of the process would. No process takes a new step, nothing of what
+// its steps ask for is carried out, and no record is written.
+//
+// Calls code of plugins, which may block, crash or exit.
+//
+// Thread-safety: one thread; no other thread uses the catalog meanwhile.
+// Ownership: borrows the catalog.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/durable/durable_store.h"
+#include "runtime/process/catalog.h"
+#include "runtime/records/field_codec.h"
+#include "runtime/records/records.h"
+#include "runtime/settings/options.h"
+
+namespace actord::runtime {
+
+// What becomes of a process.
+struct TrialResult {
+  enum class Kind : uint8_t {
+    kUpgrades,  // it goes on in the version in force
+    kStays,     // it goes on in its version, which the version in force allows
+    kDiverges,  // a step differs from its record: quarantine
+    kFails,     // Snapshot or Restore refuses, or the type is missing
+  };
+  enum class Then : uint8_t { kNewVersion, kOldVersion, kQuarantine };
+
+  Kind kind = Kind::kUpgrades;
+  Then then = Then::kNewVersion;
+  // Of kDiverges: the number of the step; 0: Init.
+  uint64_t step = 0;
+  // Why it does not upgrade; "": it does, or nothing needs to be said.
+  std::string why = {};
+};
+constexpr TrialResult::Kind LastOf(TrialResult::Kind) {
+  return TrialResult::Kind::kFails;
+}
+constexpr TrialResult::Then LastOf(TrialResult::Then) {
+  return TrialResult::Then::kQuarantine;
+}
+
+template <typename T, typename Visitor>
+requires Is<T, TrialResult>
+void VisitFields(T& result, Visitor& visit) {
+  visit(1, result.kind);
+  visit(2, result.then);
+  visit(3, result.step);
+  visit(4, result.why);
+}
+
+class UpgradeTrial {
+ public:
+  struct Options {
+    // The highest of all starts of the store, below 2^32 - 1.
+    uint32_t incarnation = 0;
+    // The store's clock stands still at this time.
+    uint64_t store_ns = 0;
+    // A larger image cannot be noted, so its process stays in its version.
+    size_t max_record_bytes = size_t{16} << 20;
+    // As RuntimeOptions::load_former.
+    std::function<void(records::PluginNumber)> load_former;
+  };
+  // `catalog` has the types that would be in force.
+  UpgradeTrial(const Catalog& catalog, Options options);
+  ~UpgradeTrial();
+  UpgradeTrial(const UpgradeTrial&) = delete;
+  UpgradeTrial& operator=(const UpgradeTrial&) = delete;
+
+  // DATA_LOSS: the store contradicts itself.
+  absl::StatusOr<TrialResult> Run(StoredProcess&& stored);
+
+ private:
+  class Parts;
+  const std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace actord::runtime
