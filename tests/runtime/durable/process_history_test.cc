@@ -145,7 +145,7 @@ TEST_F(ProcessHistory, ShowsHowAProcessBeginsAgain) {
     return std::find(lines.begin(), lines.end(), line) - lines.begin();
   };
   const auto end = static_cast<ptrdiff_t>(lines.size());
-  EXPECT_LT(at("step #3 continue as run next"), end);
+  ASSERT_LT(at("step #3 continue as run next") + 2, end);
   EXPECT_EQ(lines[static_cast<size_t>(at("step #3 continue as run next")) + 2],
             "started");
   EXPECT_LT(at("step #5 idle"), end);

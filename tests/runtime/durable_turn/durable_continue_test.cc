@@ -128,6 +128,20 @@ TEST_F(DurableContinue, UnseenMessagesOfVolatileSendersLastOnceTaken) {
   EXPECT_EQ(world.NotesOf(puppet), "next m:after");
 }
 
+TEST_F(DurableContinue, UnseenMessagesAreThereBeforeTheFirstStep) {
+  for (int turns = 0; turns < 5; ++turns) {
+    SCOPED_TRACE(turns);
+    const Pid puppet = world.NewPuppet();
+    world.Send(puppet, "again", "notes new");
+    world.Send(puppet, "note", "after");
+    world.Turns(turns);
+    while (world.store->Work()) {
+    }
+    Restart();
+    EXPECT_EQ(world.NotesOf(puppet), "new m:after");
+  }
+}
+
 TEST_F(DurableContinue, ImageTypeGoesOnFromItsNextLife) {
   const Pid puppet = world.NewPuppet();
   world.Tell(puppet, "note", "old");
