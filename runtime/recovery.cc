@@ -15,6 +15,7 @@
 #include "runtime/process/upgrading.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
+#include "runtime/turn/continuing.h"
 
 namespace actord::runtime {
 namespace {
@@ -98,6 +99,25 @@ void FillMailbox(Process& process, const StoredProcess& stored,
   Activity::Add(process.activity, Activity::ForMessages(count, units));
 }
 
+namespace {
+
+// Of a process that has begun again.
+absl::Status TakeLife(Process& process, const StoredProcess& stored,
+                      DurableState& state, Lane& lane) {
+  const ProcessEntry& entry = stored.entry;
+  if (entry.life_after_step == 0) return absl::OkStatus();
+  state.life_after_step = entry.life_after_step;
+  state.life_from_tag = entry.life_from_tag;
+  const absl::Status status =
+      PushUnseen(entry.unseen, process,
+                 process.generation.load(std::memory_order_relaxed), lane);
+  return status.ok() ? status
+                     : Damaged(stored.pid, absl::StrCat("has damaged events: ",
+                                                        status.message()));
+}
+
+}  // namespace
+
 absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane) {
   ACTORD_ASSERT((process.activity.load() & Activity::kEnded) != 0,
@@ -105,6 +125,11 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
   const ProcessEntry& entry = stored.entry;
   const records::RuntimeImage& image = entry.runtime;
   process.keep_result = image.keep_result;
+  if (entry.started || entry.life_after_step != 0) {
+    process.next_tag = image.turn.next_tag;
+    process.steps.store(image.turn.step, std::memory_order_relaxed);
+    process.cancel_seen = image.turn.cancel_seen;
+  }
   process.cancel_requested.store(image.cancel_requested,
                                  std::memory_order_relaxed);
   if (entry.started) {
@@ -112,9 +137,6 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
     if (!stored.image && !is_replayed) {
       return Damaged(stored.pid, "has no image");
     }
-    process.next_tag = image.turn.next_tag;
-    process.steps.store(image.turn.step, std::memory_order_relaxed);
-    process.cancel_seen = image.turn.cancel_seen;
     process.step_due = image.turn.step_due;
     state.restore_due = true;
     state.durability = entry.durability;
@@ -124,12 +146,6 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
     state.history = std::move(stored.history);
     if (is_replayed && !state.image) state.input = entry.input;
     state.yields = image.yields;
-    state.lifetime_ns = image.lifetime_ns;
-    for (const records::OwedCall& owed : image.owed_calls) {
-      // From outside it has a message id. Volatile callers have ended.
-      state.calls[owed.call].is_kept = owed.caller.empty();
-      state.calls[owed.call].yield = {owed.caller, owed.tag};
-    }
     if (image.turn.blocked) {
       Activity::Add(process.activity, Activity::kBlocked);
     }
@@ -138,7 +154,13 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
     if (entry.yield != 0) state.spawn = {image.parent, entry.yield};
     KeepInput(process, entry, lane);
   }
-  return absl::OkStatus();
+  state.lifetime_ns = image.lifetime_ns;
+  for (const records::OwedCall& owed : image.owed_calls) {
+    // From outside it has a message id. Volatile callers have ended.
+    state.calls[owed.call].is_kept = owed.caller.empty();
+    state.calls[owed.call].yield = {owed.caller, owed.tag};
+  }
+  return TakeLife(process, stored, state, lane);
 }
 
 absl::Status Runtime::Core::HoldNames(const StoredProcess& stored) {

@@ -13,7 +13,10 @@ namespace actord::runtime {
 bool Runtime::Core::AwaitBegin(const StoredRequest& request) {
   if (!request.entry.is_submitted) return false;
   const FoundProcess process = processes.FindAwake(request.entry.pid);
-  if (!process || !process->init_due) return false;
+  // Init has returned before if the process has begun again.
+  if (!process || !process->init_due || process->steps.load() != 0) {
+    return false;
+  }
   const RequestIds::Key key = request_ids.KeyOf(request.owner, request.id);
   const RequestIds::Role role =
       request_ids.Begin(key, request.entry.fingerprint,

@@ -43,7 +43,8 @@ class Runtime::Core::ThreadTurns {
                                    core.options.log, lane),
               .teardown = Teardown(parts.inbox, parts.caller, core.broker,
                                    core.processes, core.failures, core.ending,
-                                   core.orders, lane)},
+                                   core.orders, lane),
+              .continuing = Continuing(parts.caller, parts.upgrader, lane)},
         durable(
             core.durable == nullptr
                 ? nullptr

@@ -110,8 +110,9 @@ void Harness::World::CheckAgain(Record& record, StepLog done) {
 
 void Harness::World::ReplayAgain(Record& record, StepLog done) {
   History& history = *record.history;
-  const bool is_last =
-      done.end.verdict == ACTORD_STEP_DONE || !done.end.failure.ok();
+  const bool is_last = done.end.verdict == ACTORD_STEP_DONE ||
+                       done.end.verdict == ACTORD_STEP_CONTINUE_AS ||
+                       !done.end.failure.ok();
   history.steps.push_back(std::move(done));
   const size_t count = history.steps.size();
   size_t from = count - 1;

@@ -32,6 +32,18 @@ struct OwnedEvent {
   std::optional<detail::FirstFailure> cause = {};  // set for kLinkedEnd
 };
 
+inline OwnedEvent OwnedEventOf(const actord_event& event) {
+  return {.type = event.type,
+          .status = ToCode(event.status),
+          .tag = event.tag,
+          .from = event.from,
+          .topic = std::string(detail::View(event.topic)),
+          .payload = OwnedPayload(Payload(event.payload)),
+          .call = event.call,
+          .reason = event.reason,
+          .cause = std::nullopt};
+}
+
 // Event type for the end of a linked process. The event ends this process,
 // which never sees the event.
 inline constexpr uint32_t kLinkedEnd = UINT32_MAX;

@@ -97,6 +97,23 @@ std::string Describe(const Effect& effect, const Effect& other) {
   return "?";
 }
 
+bool IsSame(const NextLife& a, const NextLife& b) {
+  return a.method == b.method && a.input == b.input &&
+         std::equal(a.unseen.begin(), a.unseen.end(), b.unseen.begin(),
+                    b.unseen.end(), [](const auto& one, const auto& other) {
+                      return one.type == other.type && one.tag == other.tag &&
+                             one.from == other.from && one.call == other.call &&
+                             one.topic == other.topic &&
+                             one.payload == other.payload;
+                    });
+}
+
+std::string Describe(const NextLife& next, const NextLife& other) {
+  return "method '" + next.method + "' with " +
+         QuotePayload(next.input, other.input) + " and " +
+         std::to_string(next.unseen.size()) + " unseen events";
+}
+
 std::string_view VerdictName(int32_t verdict) {
   switch (verdict) {
     case ACTORD_STEP_IDLE:
@@ -107,6 +124,8 @@ std::string_view VerdictName(int32_t verdict) {
       return "Continue";
     case ACTORD_STEP_DONE:
       return "Done";
+    case ACTORD_STEP_CONTINUE_AS:
+      return "ContinueAs";
     case ACTORD_STEP_FAIL:
       return "Fail";
     case ACTORD_STEP_THREW:
@@ -161,6 +180,11 @@ std::optional<std::string> DifferenceOf(const StepEnd& first,
   if (!(first.result == again.result)) {
     return both("result", QuotePayload(first.result, again.result),
                 QuotePayload(again.result, first.result));
+  }
+  if (first.next_life && again.next_life &&
+      !IsSame(*first.next_life, *again.next_life)) {
+    return both("next life", Describe(*first.next_life, *again.next_life),
+                Describe(*again.next_life, *first.next_life));
   }
   return std::nullopt;
 }

@@ -27,6 +27,13 @@ struct Answers {
   std::vector<int32_t> adopted;
 };
 
+// How a process begins again.
+struct NextLife {
+  std::string method;  // empty: the same one
+  OwnedPayload input;
+  std::vector<OwnedEvent> unseen;
+};
+
 // How a step ended.
 struct StepEnd {
   int32_t verdict = 0;
@@ -37,6 +44,8 @@ struct StepEnd {
   std::vector<Effect> effects;
   // Of a step that ended the process with a result.
   OwnedPayload result;
+  // Of a step with ACTORD_STEP_CONTINUE_AS.
+  std::optional<NextLife> next_life;
 };
 
 struct StepLog {

@@ -16,6 +16,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "handlers/testing/effect.h"
 #include "handlers/testing/history.h"
@@ -48,6 +49,10 @@ struct Record {
   // Completions and cancels are handled before messages.
   std::deque<OwnedEvent> urgent;
   std::deque<OwnedEvent> messages;
+  // What the former life of the process has handed on. The first step gets it.
+  std::vector<OwnedEvent> unseen;
+  // The calls that steps have got.
+  std::set<actord_completion> calls_seen;
   Tag next_tag = 1;
   // The processes that this process monitors, by tag.
   std::map<Tag, Pid> monitors;

@@ -192,6 +192,26 @@ int32_t AdoptYield(actord_step* step, uint64_t tag) {
   return call.Adopt(tag);
 }
 
+void ContinueAs(actord_step* step, const actord_continuation* next) {
+  StepCall& call = StepCall::Of(step);
+  if (!call.MayAct() ||
+      !call.Accepts(next->input, next->method, "continue_as")) {
+    return;
+  }
+  if (!rules::HasRoomForUnseen(*next)) {
+    call.Misuse(Code::kResourceExhausted,
+                std::string(rules::kTooManyUnseenText));
+    return;
+  }
+  NextLife& life = call.next_life.emplace();
+  life.method = detail::View(next->method);
+  life.input = OwnedPayload(Payload(next->input));
+  for (uint32_t i = 0; i < next->unseen_count; ++i) {
+    const actord_event& event = *next->unseen[i];
+    if (rules::IsHandedOn(event)) life.unseen.push_back(OwnedEventOf(event));
+  }
+}
+
 const actord_step_api kApi = {
     .struct_size = sizeof(actord_step_api),
     .reserved = 0,
@@ -226,6 +246,7 @@ const actord_step_api kApi = {
       return StepCall::Of(step).world.options.max_payload_bytes;
     },
     .adopt_yield = AdoptYield,
+    .continue_as = ContinueAs,
 };
 
 }  // namespace
@@ -291,6 +312,7 @@ StepEnd StepCall::EndOf(int32_t verdict) const {
   } else {
     end.effects = effects;
     if (verdict == ACTORD_STEP_DONE) end.result = result;
+    if (verdict == ACTORD_STEP_CONTINUE_AS) end.next_life = next_life;
   }
   return end;
 }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ struct StepCall : actord_step {
   const Tag first_tag;
   std::vector<Effect> effects;
   OwnedPayload result;
+  // What continue_as got.
+  std::optional<NextLife> next_life;
   Code failure_code = Code::kUnknown;
   std::string failure;
   // The first broken rule.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "handlers/rules/process_rules.h"
@@ -11,6 +13,23 @@
 
 namespace actord::testing {
 namespace {
+
+// FailureOf for a step that asks to begin again.
+std::optional<std::pair<EndKind, Status>> WhyNotAgain(const StepCall& call) {
+  if (!call.next_life) {
+    return std::pair(EndKind::kThrew,
+                     Status(Code::kFailedPrecondition,
+                            std::string(rules::kNotContinuedText)));
+  }
+  const std::string& method = call.next_life->method;
+  if (rules::FindMethod(*call.record.type, method) != rules::kNoSuchMethod) {
+    return std::nullopt;
+  }
+  return std::pair(
+      EndKind::kThrew,
+      Status(Code::kInvalidArgument,
+             std::string(rules::kNoSuchMethodText) + ": " + method));
+}
 
 // Returns why the step fails; nullopt: the step succeeds, and its effects are
 // applied.
@@ -21,6 +40,7 @@ std::optional<std::pair<EndKind, Status>> FailureOf(const StepCall& call,
     return std::pair(EndKind::kThrew, Status(Code::kInternal, call.thrown));
   }
   if (!call.misuse.ok()) return std::pair(EndKind::kThrew, call.misuse);
+  if (verdict == ACTORD_STEP_CONTINUE_AS) return WhyNotAgain(call);
   const bool yields = std::any_of(
       call.effects.begin(), call.effects.end(), [](const Effect& effect) {
         return effect.kind == Effect::Kind::kYield ||
@@ -149,8 +169,8 @@ void Harness::World::Turn(Record& record) {
     if (record.admitted != 0) AnswerSpawn(record);
   }
   if (EndBy(record)) return;
-  const size_t most = DrawBatch();
-  std::vector<OwnedEvent> batch;
+  std::vector<OwnedEvent> batch = std::exchange(record.unseen, {});
+  const size_t most = std::max(DrawBatch(), batch.size());
   TakeUrgent(record, most, batch);
   while (!record.blocked && batch.size() < most && !record.messages.empty()) {
     batch.push_back(std::move(record.messages.front()));
@@ -162,6 +182,9 @@ void Harness::World::Turn(Record& record) {
 void Harness::World::Step(Record& record, std::vector<OwnedEvent> batch) {
   StepLog done;
   done.events = std::move(batch);
+  for (const OwnedEvent& event : done.events) {
+    if (event.call != 0) record.calls_seen.insert(event.call);
+  }
   StepCall call(*this, record, "step");
   call.Keep(done.answers);
   const int32_t verdict =
@@ -175,7 +198,8 @@ void Harness::World::Step(Record& record, std::vector<OwnedEvent> batch) {
     CheckAgain(record, std::move(done));
   }
   Image image;
-  if (!failure && verdict != ACTORD_STEP_DONE) {
+  if (!failure && verdict != ACTORD_STEP_DONE &&
+      verdict != ACTORD_STEP_CONTINUE_AS) {
     if (auto why = TakeImage(record, image)) {
       failure = std::pair(EndKind::kThrew, *std::move(why));
     }
@@ -185,12 +209,44 @@ void Harness::World::Step(Record& record, std::vector<OwnedEvent> batch) {
     End(record, failure->first, std::move(failure->second), {});
     return;
   }
+  ApplyStep(record, call, verdict, std::move(image));
+}
+
+void Harness::World::ApplyStep(Record& record, StepCall& call, int32_t verdict,
+                               Image image) {
   for (Effect& effect : call.effects) Commit(record, std::move(effect));
   if (verdict == ACTORD_STEP_DONE) {
     End(record, EndKind::kResult, {}, std::move(call.result));
-  } else {
+  } else if (verdict != ACTORD_STEP_CONTINUE_AS) {
     Crash(record, std::move(image));
+  } else if (record.cancel_requested) {
+    End(record, EndKind::kCancelled,
+        Status(Code::kCancelled, std::string(rules::kCancelledInsteadText)),
+        {});
+  } else {
+    StartNextLife(record, *std::move(call.next_life));
   }
+}
+
+void Harness::World::StartNextLife(Record& record, NextLife next) {
+  Note(std::string(record.type_name()) + " " + FormatPid(record.pid) +
+       " begins again");
+  std::set<actord_completion> kept;
+  for (const OwnedEvent& event : next.unseen) kept.insert(event.call);
+  for (const actord_completion call : std::exchange(record.calls_seen, {})) {
+    if (kept.contains(call) || !outstanding.contains(call)) continue;
+    Complete(call, Code::kAborted,
+             OwnedPayload::Text(std::string(rules::kCallNotKeptText)));
+  }
+  ForgetOtherYields(record, {});
+  CloseState(record);
+  CloseShadow(record);
+  if (!next.method.empty()) {
+    record.method = rules::FindMethod(*record.type, next.method);
+  }
+  record.input = std::move(next.input);
+  record.unseen = std::move(next.unseen);
+  record.phase = Record::Phase::kStarting;
 }
 
 void Harness::World::Commit(Record& record, Effect effect) {

@@ -25,6 +25,8 @@
 
 namespace actord::testing {
 
+struct StepCall;
+
 class Harness::World {
  public:
   World(const actord_plugin_info& plugin, const HarnessOptions& options);
@@ -154,6 +156,8 @@ class Harness::World {
   struct Host;
 
  private:
+  // The image of a state; nullopt: none was taken.
+  using Image = std::optional<OwnedPayload>;
   struct Call;
   struct Handler {
     const actord_command_handler* descriptor = nullptr;
@@ -187,14 +191,16 @@ class Harness::World {
   bool EndBy(Record& record);
   void TakeUrgent(Record& record, size_t most, std::vector<OwnedEvent>& batch);
   void Step(Record& record, std::vector<OwnedEvent> batch);
+  // Applies a step that has not failed. `image`: of a process that goes on.
+  void ApplyStep(Record& record, StepCall& call, int32_t verdict, Image image);
+  // The process begins again, and its Init is next.
+  void StartNextLife(Record& record, NextLife next);
   void Commit(Record& record, Effect effect);
   void Tell(Record& record, Tag tag, const Pid& ended, uint32_t reason,
             const Status& status, OwnedPayload result);
   void EndLinked(Record& record, const Pid& ended, detail::FirstFailure cause);
   size_t DrawBatch();
 
-  // The image of a state; nullopt: none was taken.
-  using Image = std::optional<OwnedPayload>;
   // True if each step of the process is run again in a second state.
   [[nodiscard]] bool IsChecked(const Record& record) const;
   // Runs the step again. Replay types: the steps before it, too. Breaks if a

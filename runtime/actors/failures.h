@@ -3,8 +3,8 @@
 // by the PID.
 //
 // A process has failed if it ended without a result and nobody had asked for
-// the end (IsFailure). A submission whose Init refuses is not kept, because its
-// submitter gets the error.
+// the end (IsFailure). A submission whose first Init refuses is not kept,
+// because its submitter gets the error.
 //
 // The end of a process adds its failure before others can notice the end. So
 // a thread that does not find the process any more finds the failure, as long

@@ -17,6 +17,8 @@
 
 namespace actord::runtime {
 
+inline constexpr uint16_t kEventPassivate = UINT16_MAX - 10;
+
 // The order to a durable process to become dormant, if it still has taken this
 // number of steps. All its records are before the position.
 struct PassivateHeader {

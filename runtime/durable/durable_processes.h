@@ -52,6 +52,9 @@ struct DurableState {
   std::string init;
   Payload input;
   std::vector<StepOfHistory> history;
+  // Of a process that has begun again: ProcessEntry.
+  uint64_t life_after_step = 0;
+  uint64_t life_from_tag = 1;
   // Of a replay type: what the journal holds since the last image.
   uint64_t history_steps = 0;
   uint64_t history_bytes = 0;
@@ -108,8 +111,10 @@ struct DurableState {
     for (const records::YieldImage& yield : yields) tags.insert(yield.tag);
     return tags;
   }
-  // When the lifetime ends, until the first turn after a restart; 0: never.
+  // When the lifetime ends; 0: never.
   uint64_t lifetime_ns = 0;
+  // A timer ends the lifetime. False until the first turn of this run.
+  bool has_lifetime_timer = false;
   // True until the start of the process is told. Null: it is told.
   std::shared_ptr<std::atomic<bool>> starting;
   // The process.spawn of a durable parent that waits for Init; empty: none.

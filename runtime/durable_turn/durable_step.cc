@@ -100,7 +100,11 @@ std::optional<EndCause> DurableTurn::FailureOfStep(const Process& process) {
 
 void DurableTurn::CallInit(Process& process, const Turn& turn) {
   const Answers answers(caller_.record());
-  caller_.Init(process, turn);
+  if (process.steps.load(std::memory_order_relaxed) == 0) {
+    caller_.Init(process, turn);
+  } else {
+    caller_.InitAgain(process, turn);
+  }
 }
 
 void DurableTurn::CallStep(Process& process, const Turn& turn) {
@@ -122,10 +126,17 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
   lane_.Count(&Counters::steps);
   std::optional<EndCause> failure = FailureOfStep(process);
   std::optional<std::string> image;
-  const bool ends = !failure && EndsLife(caller_.input(), record);
+  const bool again = !failure && BeginsAgain(caller_.input(), record);
+  const bool ends = !failure && !again &&
+                    (EndsLife(caller_.input(), record) ||
+                     record.verdict == ACTORD_STEP_CONTINUE_AS);
   // The image holds it.
   if (!failure) process.next_tag = record.next_tag;
-  if (!failure && !ends) failure = TakeImage(process, turn, state, image);
+  if (again) {
+    continuing_.FailOwedCalls(OwedCallsOf(state));
+  } else if (!failure && !ends) {
+    failure = TakeImage(process, turn, state, image);
+  }
   absl::StatusOr<uint64_t> position;
   if (!failure) {
     records::Step& step = RecordOfStep(process, turn, std::move(image));
@@ -154,12 +165,35 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
   caller_.SealRecord();
   durable_applier_.Apply(record, process, caller_.input().self, state,
                          *position);
+  if (again) return BeginAgain(process, turn, state, *position);
   if (!ends) return record.verdict;
-  if (record.verdict != ACTORD_STEP_DONE) {
-    lane_.Count(&Counters::ended_by_steps);
+  EndCause cause = EndOfLife(caller_.input(), record);
+  if (cause.kind == EndKind::kLimit) lane_.Count(&Counters::ended_by_steps);
+  return BeginEnd(process, turn, state, std::move(cause), *position);
+}
+
+std::vector<uint64_t> DurableTurn::OwedCallsOf(DurableState& state) {
+  ForgetGivenUpCalls(state);
+  std::vector<uint64_t> owed;
+  for (const auto& [call, caller] : state.calls) owed.push_back(call);
+  return owed;
+}
+
+int32_t DurableTurn::BeginAgain(Process& process, Turn& turn,
+                                DurableState& state, uint64_t position) {
+  std::vector<YieldToken> withdrawn;
+  continuing_.EndLife(process, turn, &withdrawn);
+  process.init_due = true;
+  process.step_due = true;
+  state.history_steps = state.history_bytes = 0;
+  state.warned_of_history = false;
+  if (!withdrawn.empty()) {
+    durable().releases().After(
+        position, [withdrawn = std::move(withdrawn), &tasks = shared_.tasks] {
+          for (const YieldToken& yield : withdrawn) tasks.Expire(yield);
+        });
   }
-  return BeginEnd(process, turn, state, EndOfLife(caller_.input(), record),
-                  *position);
+  return ACTORD_STEP_CONTINUE_AS;
 }
 
 std::optional<EndCause> DurableTurn::TakeImage(
@@ -199,6 +233,21 @@ std::optional<EndCause> DurableTurn::TakeImage(
   return std::nullopt;
 }
 
+std::optional<records::Continued> DurableTurn::ContinuedOf(
+    const Process& process) {
+  const StepRecord& record = caller_.record();
+  if (!BeginsAgain(caller_.input(), record)) return std::nullopt;
+  const Continuation& next = *record.continuation;
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  const uint32_t method = next.method.empty()
+                              ? process.method.load(std::memory_order_relaxed)
+                              : type.FindMethod(next.method);
+  return records::Continued{.method = type.descriptor->methods[method].name,
+                            .input = next.input,
+                            .unseen = next.unseen,
+                            .unknown = {}};
+}
+
 records::Step& DurableTurn::RecordOfStep(const Process& process,
                                          const Turn& turn,
                                          std::optional<std::string> image) {
@@ -211,6 +260,7 @@ records::Step& DurableTurn::RecordOfStep(const Process& process,
   step.deadlines = yields_.DeadlinesOf(caller_.record().effects);
   step.image = std::move(image);
   step.end.reset();
+  step.continued = ContinuedOf(process);
   step.at_ns = durable().NowNs();
   step.order.clear();
   std::vector<const actord_event*> others;

@@ -21,6 +21,7 @@ DurableTurn::DurableTurn(const Shared& shared, LiveWorld& world,
       applier_(parts.applier),
       upgrader_(parts.upgrader),
       teardown_(parts.teardown),
+      continuing_(parts.continuing),
       world_(world),
       lane_(lane),
       mark_(shared.durable.store().marks() == nullptr
@@ -99,7 +100,7 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
   if (!attempt.blocked) inbox_.FillFromMessages(process, turn);
   if (turn.count != 0 || process.step_due) {
     const int32_t verdict = Step(process, turn, state);
-    if (!state.end) UpgradeIfPutOff(process, turn, state);
+    if (!state.end && !process.init_due) UpgradeIfPutOff(process, turn, state);
     return verdict;
   }
   return attempt.blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE;
@@ -157,7 +158,7 @@ absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
   state.init = {};
   state.input = {};
   state.history = {};
-  BeginLifetime(process, turn, state.lifetime_ns);
+  BeginLifetime(process, turn, state);
   const std::vector<records::YieldImage> yields =
       std::exchange(state.yields, {});
   // All that the recovery has read is durable.
@@ -236,10 +237,12 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
                            .turn = TurnOf(process),
                            .traps_exits = rules::TrapsExits(*type.descriptor),
                            .plugin = type.plugin_number};
+  const bool is_first = process.steps.load(std::memory_order_relaxed) == 0;
   const uint64_t lifetime_ns = shared_.limits.max_lifetime_ns();
-  if (lifetime_ns != LiveLimits::kForeverNs) {
-    started.lifetime_ns = durable().NowNs() + lifetime_ns;
+  if (is_first && lifetime_ns != LiveLimits::kForeverNs) {
+    state.lifetime_ns = durable().NowNs() + lifetime_ns;
   }
+  started.lifetime_ns = state.lifetime_ns;
   if (IsReplayed(process)) {
     started.durability = records::Durability::kReplay;
     EncodeTurn({}, caller_.record(), started.record);
@@ -262,24 +265,26 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
                    std::string(position.status().message())},
                   true);
   }
-  BeginLifetime(process, turn, started.lifetime_ns);
+  BeginLifetime(process, turn, state);
   CompleteSpawn(state, ACTORD_OK, FormatPid(pid), *position);
   state.starting = std::make_shared<std::atomic<bool>>(true);
-  durable().releases().After(*position, [&log = shared_.lifecycle_log, &process,
-                                         pid, starting = state.starting,
-                                         done = std::move(admitted)]() mutable {
-    // The process ends and falls asleep behind this release, so it is still
-    // there.
-    if (log.IsRecording()) log.Started(process, pid);
-    starting->store(false);
-    if (done) std::move(done)(pid);
-  });
+  durable().releases().After(
+      *position,
+      [&log = shared_.lifecycle_log, &process, pid, is_first,
+       starting = state.starting, done = std::move(admitted)]() mutable {
+        // The process ends and falls asleep behind this release, so it is still
+        // there.
+        if (is_first && log.IsRecording()) log.Started(process, pid);
+        starting->store(false);
+        if (done) std::move(done)(pid);
+      });
   return std::nullopt;
 }
 
 void DurableTurn::BeginLifetime(const Process& process, const Turn& turn,
-                                uint64_t end_ns) {
-  if (end_ns == 0) return;
+                                DurableState& state) {
+  const uint64_t end_ns = state.lifetime_ns;
+  if (end_ns == 0 || std::exchange(state.has_lifetime_timer, true)) return;
   const uint64_t now_ns = durable().NowNs();
   shared_.lifetimes.Begin(process, turn.generation,
                           end_ns > now_ns ? end_ns - now_ns : 1, lane_);

@@ -7,6 +7,8 @@
 //   step      STEP with the image, or of a replay type with the answers that
 //             the step got, before any of its effects: messages to
 //             durable processes at once, everything else when it is durable
+//   again     STEP with the new input, before the next Init; the task table is
+//             told of withdrawn tasks when it is durable
 //   end       the record of the end; the process ends when it is durable, so
 //             everybody who sees the end sees one that lasts
 //
@@ -57,6 +59,7 @@
 #include "runtime/step/live_world.h"
 #include "runtime/tasks/task_table.h"
 #include "runtime/turn/beginning.h"
+#include "runtime/turn/continuing.h"
 #include "runtime/turn/inbox.h"
 #include "runtime/turn/step_caller.h"
 #include "runtime/turn/teardown.h"
@@ -165,6 +168,13 @@ class DurableTurn {
   std::optional<int32_t> Begin(Process& process, Turn& turn,
                                DurableState& state);
   int32_t Step(Process& process, Turn& turn, DurableState& state);
+  // Ends the life whose last step has the record at `position`.
+  int32_t BeginAgain(Process& process, Turn& turn, DurableState& state,
+                     uint64_t position);
+  // How the process begins again; nullopt: it does not.
+  std::optional<records::Continued> ContinuedOf(const Process& process);
+  // The calls that the process owes, and whose callers still wait.
+  std::vector<uint64_t> OwedCallsOf(DurableState& state);
   static bool IsReplayed(const Process& process);
   // As long as it lives, calls of the plugin keep the answers that they get.
   class Answers {
@@ -211,9 +221,10 @@ class DurableTurn {
                    EndCause&& cause, uint64_t position);
   Pid PidOf(const Process& process, const Turn& turn) const;
 
-  // Limits the life of a process that has begun or is restored. `end_ns`: of
-  // the store's clock; 0: no limit.
-  void BeginLifetime(const Process& process, const Turn& turn, uint64_t end_ns);
+  // Limits the life of a process that has begun or is restored, unless a timer
+  // does so already.
+  void BeginLifetime(const Process& process, const Turn& turn,
+                     DurableState& state);
 
   const Shared shared_;
   Inbox& inbox_;
@@ -222,6 +233,7 @@ class DurableTurn {
   Applier& applier_;
   Upgrader& upgrader_;
   Teardown& teardown_;
+  Continuing& continuing_;
   LiveWorld& world_;
   Lane& lane_;
   StepMarks::Mark* const mark_;  // null: there is none

@@ -80,8 +80,8 @@ absl::Status HistoryReplay::Run(Process& process, const Turn& turn,
                                *state.image, std::move(outstanding));
     }
   } else {
-    process.next_tag = 1;
-    process.steps.store(0, std::memory_order_relaxed);
+    process.next_tag = state.life_from_tag;
+    process.steps.store(state.life_after_step, std::memory_order_relaxed);
     const Payload& input = state.input;
     if (process.input == nullptr &&
         !(input.bytes.empty() && input.content_type.empty())) {

@@ -22,7 +22,9 @@ enum class HistoryKind : uint8_t {
   kSpawned,        // the same for a child that a step has spawned
   kStarted,        // Init has returned well
   kDaemonStarted,  // detail: the incarnation
-  kStep,           // detail: verdict; code and message: why it failed
+  // detail: verdict; code and message: why it failed; of a process that begins
+  // again, detail: the method, too, and payload: the input
+  kStep,
   // Events of the step before them. Their time is that of their arrival.
   kMessage,  // name: topic, peer: sender
   kCall,     // the same, with an answer expected

@@ -22,6 +22,8 @@ const char* NameOfVerdict(int32_t verdict) {
       return "continue";
     case ACTORD_STEP_DONE:
       return "done";
+    case ACTORD_STEP_CONTINUE_AS:
+      return "continue as";
     case ACTORD_STEP_FAIL:
       return "fail";
     default:
@@ -108,6 +110,10 @@ absl::Status ProcessTrace::TakeOwnStep(const records::Step& record,
       record.end->reason != records::EndReason::kResult) {
     item.code = record.end->code;
     item.message = record.end->message;
+  }
+  if (record.continued.has_value()) {
+    item.detail = absl::StrCat(item.detail, " ", record.continued->method);
+    SetPayload(item, record.continued->input);
   }
   items.push_back(std::move(item));
   TakeEvents(record, turn, items);

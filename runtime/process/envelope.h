@@ -52,7 +52,7 @@ inline constexpr uint16_t kEventLoggedCall = UINT16_MAX - 8;
 inline constexpr uint16_t kEventTagCompletion = UINT16_MAX - 9;
 // Not an event: the envelope holds the addresses of messages (chain.h).
 inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
-inline constexpr uint16_t kEventPassivate = UINT16_MAX - 10;  // PassivateHeader
+inline constexpr uint16_t kEventKeptCall = UINT16_MAX - 11;  // continuing.h
 
 // Headers of rarer events: the first bytes of the topic, which no process sees.
 struct CallHeader {
@@ -290,7 +290,7 @@ struct Envelope {
   // (Not inlined, so that a completion saves no registers.)
   [[gnu::noinline]] void WriteRare(actord_event& event) const {
     size_t header_bytes = 0;
-    if (type == kEventCall) {
+    if (type == kEventCall || type == kEventKeptCall) {
       header_bytes = sizeof(CallHeader);
       WriteAsMessage(event);
       event.call = ReadHeader<CallHeader>().call;

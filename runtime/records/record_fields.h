@@ -92,6 +92,14 @@ void VisitFields(T& end, Visitor& visit) {
 }
 
 template <typename T, typename Visitor>
+requires Is<T, Continued>
+void VisitFields(T& continued, Visitor& visit) {
+  visit(1, continued.method);
+  visit(2, continued.input);
+  visit(3, continued.unseen);
+}
+
+template <typename T, typename Visitor>
 requires Is<T, Step>
 void VisitFields(T& record, Visitor& visit) {
   visit(1, record.pid);
@@ -103,6 +111,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(7, record.end);
   visit(8, record.at_ns);
   visit(9, record.order);
+  visit(10, record.continued, FieldUse::kCritical);
 }
 
 template <typename T, typename Visitor>

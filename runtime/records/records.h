@@ -176,6 +176,16 @@ struct End {
   friend bool operator==(const End&, const End&) = default;
 };
 
+// The process begins again: Init of a new state is next.
+struct Continued {
+  std::string method = {};
+  Payload input = {};
+  // The events that the first step gets first: a turn of record_format.h.
+  std::string unseen = {};
+  std::string unknown = {};
+  friend bool operator==(const Continued&, const Continued&) = default;
+};
+
 // A step has returned well. Reserved before any of its effects is published.
 struct Step {
   static constexpr Kind kKind = Kind::kStep;
@@ -196,6 +206,9 @@ struct Step {
   // i / 8 is set if event i is the next one of `consumed`, and not set if it is
   // the next one of `record`. Empty: those of `consumed` come first.
   std::string order = {};
+  // The process begins again with this step. Its outstanding yields are over,
+  // and a STARTED follows.
+  std::optional<Continued> continued = {};
   std::string unknown = {};
   friend bool operator==(const Step&, const Step&) = default;
 };

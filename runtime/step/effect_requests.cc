@@ -1,14 +1,20 @@
 // The requests of a step: each request is checked and recorded as an effect.
 #include <actord/text.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/activity.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/priority.h"
+#include "runtime/step/record_format.h"
 #include "runtime/step/step_context.h"
+#include "runtime/system/absl_text.h"
 
 namespace actord::runtime {
 
@@ -121,6 +127,31 @@ void StepContext::Reply(actord_step* step, uint64_t call, int32_t status,
       status == ACTORD_OK ? ACTORD_OK
                           : static_cast<int32_t>(ErrorCodeFromAbi(status));
   context.Add<ReplyEffect>(Content(envelope), call);
+}
+
+void StepContext::ContinueAs(actord_step* step,
+                             const actord_continuation* next) {
+  StepContext& context = Of(step);
+  if (!context.MayAct() ||
+      !context.Accepts(next->input, next->method, "continue_as")) {
+    return;
+  }
+  if (!rules::HasRoomForUnseen(*next)) {
+    context.Misuse(
+        absl::ResourceExhaustedError(ToAbsl(rules::kTooManyUnseenText)));
+    return;
+  }
+  std::vector<const actord_event*> unseen;
+  std::copy_if(next->unseen, next->unseen + next->unseen_count,
+               std::back_inserter(unseen), [](const actord_event* event) {
+                 return rules::IsHandedOn(*event);
+               });
+  auto continuation = std::make_unique<Continuation>();
+  continuation->method = View(next->method);
+  continuation->input = FromAbi(next->input);
+  EncodeTurn(unseen, StepRecord{}, continuation->unseen);
+  context.record_.has_said = true;
+  context.record_.continuation = std::move(continuation);
 }
 
 bool StepContext::MayTie() {

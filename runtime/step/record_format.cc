@@ -1,61 +1,19 @@
 #include "runtime/step/record_format.h"
 
 #include <cstring>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 #include "runtime/step/record_fields.h"
+#include "runtime/step/record_kinds.h"
 
 namespace actord::runtime {
 namespace {
 
-// Kinds of records, and of their items.
-constexpr uint16_t kInitRecord = 1;
-constexpr uint16_t kStepRecord = 2;
-constexpr uint16_t kTurn = 3;
-
-constexpr uint16_t kInput = 1;
-constexpr uint16_t kInit = 2;
-constexpr uint16_t kEvent = 3;
-constexpr uint16_t kVerdict = 48;
-constexpr uint16_t kResult = 49;
-constexpr uint16_t kFailure = 50;
-constexpr uint16_t kMisuse = 51;
-constexpr uint16_t kThrown = 52;
-
-// The kind of each type of answer and effect.
-template <typename T>
-inline constexpr uint16_t kKindOf = 0;
-template <>
-inline constexpr uint16_t kKindOf<UnixTimeAnswer> = 16;
-template <>
-inline constexpr uint16_t kKindOf<MonotonicTimeAnswer> = 17;
-template <>
-inline constexpr uint16_t kKindOf<RandomAnswer> = 18;
-template <>
-inline constexpr uint16_t kKindOf<ReserveChildAnswer> = 19;
-template <>
-inline constexpr uint16_t kKindOf<HolderAnswer> = 20;
-template <>
-inline constexpr uint16_t kKindOf<RoomForTieAnswer> = 21;
-template <>
-inline constexpr uint16_t kKindOf<PayloadLimitAnswer> = 22;
-template <>
-inline constexpr uint16_t kKindOf<SendEffect> = 32;
-template <>
-inline constexpr uint16_t kKindOf<SpawnEffect> = 33;
-template <>
-inline constexpr uint16_t kKindOf<YieldEffect> = 34;
-template <>
-inline constexpr uint16_t kKindOf<CallEffect> = 35;
-template <>
-inline constexpr uint16_t kKindOf<ReplyEffect> = 36;
-template <>
-inline constexpr uint16_t kKindOf<TieEffect> = 37;
-template <>
-inline constexpr uint16_t kKindOf<CancelEffect> = 38;
+using namespace record_kinds;  // NOLINT(google-build-using-namespace)
 
 // Whether an effect has the contents that its kind requires. Read checks only
 // each field by itself.
@@ -148,6 +106,9 @@ void WriteTexts(RecordWriter& out, const StepRecord& record) {
           std::string(record.misuse.message()));
   }
   if (!record.thrown.empty()) write(kThrown, record.thrown);
+  if (const Continuation* const next = record.continuation.get()) {
+    write(kContinuation, next->method, ToAbi(next->input), next->unseen);
+  }
 }
 
 // Reads the item if its kind is in the list. False: the kind is not in the
@@ -293,6 +254,11 @@ class Decoder {
         return true;
       case kThrown:
         read(record.thrown);
+        return true;
+      case kContinuation:
+        record.continuation = std::make_unique<Continuation>();
+        read(record.continuation->method, payload, record.continuation->unseen);
+        record.continuation->input = FromAbi(payload);
         return true;
       default:
         return false;

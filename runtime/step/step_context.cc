@@ -41,6 +41,7 @@ const actord_step_api StepContext::kApi = {
       return Of(step).max_payload_bytes_;
     },
     .adopt_yield = AdoptYield,
+    .continue_as = ContinueAs,
 };
 
 StepContext::StepContext(World& world, BufferCache& buffers,
@@ -59,6 +60,7 @@ void StepContext::BeginRecord() {
   record_.failure_code = absl::StatusCode::kUnknown;
   record_.failure.clear();
   record_.thrown.clear();
+  record_.continuation.reset();
 }
 
 void StepContext::Misuse(absl::Status status) {
@@ -137,7 +139,10 @@ uint64_t StepContext::RandomBits(actord_step* step) {
   StepContext& context = Of(step);
   if (!context.is_seeded_) {
     const TurnInput& input = context.input_;
-    const uint64_t seed = context.world_.RandomSeed(input.self, input.step);
+    // Each Init of a process draws other bits than its steps and than the Init
+    // before.
+    const uint64_t seed = context.world_.RandomSeed(
+        input.self, input.step + input.life_after_step);
     context.random_ = Random(seed);
     context.is_used_ = true;
     context.is_seeded_ = true;

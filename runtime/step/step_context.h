@@ -109,6 +109,7 @@ class StepContext : private actord_step {
   static void Unlink(actord_step* step, const actord_pid* pid);
   static void CancelYield(actord_step* step, uint64_t tag);
   static int32_t AdoptYield(actord_step* step, uint64_t tag);
+  static void ContinueAs(actord_step* step, const actord_continuation* next);
   static uint64_t MonotonicNs(actord_step* step);
   static void SetResult(actord_step* step, const actord_payload* result);
   static void SetFailure(actord_step* step, int32_t status,

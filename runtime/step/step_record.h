@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,15 @@
 namespace actord::runtime {
 
 struct TurnInput;
+
+// How the process begins again, as continue_as has said.
+struct Continuation {
+  std::string method = {};  // empty: the same one
+  Payload input = {};
+  // The events that the next life gets first, as a turn of record_format.h.
+  std::string unseen = {};
+  friend bool operator==(const Continuation&, const Continuation&) = default;
+};
 
 struct StepRecord {
   static constexpr int32_t kThrown = -2;
@@ -45,6 +55,8 @@ struct StepRecord {
   std::string failure;
   // Empty: the call did not throw.
   std::string thrown;
+  // Null: the call has not said how to begin again.
+  std::unique_ptr<Continuation> continuation;
 
   Payload TakeResult() {
     Payload taken = std::move(result);

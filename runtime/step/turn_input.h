@@ -23,6 +23,9 @@ struct TurnInput {
     return parent == nullptr ? Pid{} : parent->Load();
   }
   uint64_t step = 0;  // 1: the first step; 0: Init
+  // Of the Init of a further life (continue_as): the number of the last step,
+  // with the top bit set. Otherwise 0.
+  uint64_t life_after_step = 0;
   uint64_t next_tag = 1;
   uint64_t max_steps = UINT64_MAX;
   // Outstanding yields, without the yields of earlier versions.

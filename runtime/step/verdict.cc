@@ -14,6 +14,11 @@ std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record) {
     return EndCause{EndKind::kThrew, record.misuse.code(),
                     std::string(record.misuse.message())};
   }
+  if (record.verdict == ACTORD_STEP_CONTINUE_AS) {
+    if (record.continuation != nullptr) return std::nullopt;
+    return EndCause{EndKind::kThrew, absl::StatusCode::kFailedPrecondition,
+                    std::string(rules::kNotContinuedText)};
+  }
   const bool can_wake =
       input.yields != 0 || record.yields != 0 || input.more_events;
   if (rules::Succeeds(record.verdict, can_wake)) return std::nullopt;
@@ -39,7 +44,13 @@ std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record) {
                                ", which is none of ACTORD_STEP_*")};
 }
 
-EndCause OutOfSteps(const TurnInput& input) {
+EndCause WhyNotDone(const TurnInput& input, const StepRecord& record) {
+  if (record.verdict == ACTORD_STEP_CONTINUE_AS && input.cancel_requested) {
+    return {EndKind::kCancelled, absl::StatusCode::kCancelled,
+            std::string(rules::kCancelledInsteadText)};
+  }
+  ACTORD_ASSERT(input.step >= input.max_steps,
+                "verdict.h: the process neither goes on nor begins again");
   return {EndKind::kLimit, absl::StatusCode::kResourceExhausted,
           absl::StrCat("the process has taken ", input.step,
                        " steps and is not done; the limit is ", input.max_steps,

@@ -24,16 +24,25 @@ std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record);
 
 // Whether the process ends with this step. Precondition: the step did not fail.
 inline bool EndsLife(const TurnInput& input, const StepRecord& record) {
-  ACTORD_ASSERT_HOT(IsPlain(record) || record.verdict == ACTORD_STEP_BLOCK,
+  ACTORD_ASSERT_HOT(IsPlain(record) || record.verdict == ACTORD_STEP_BLOCK ||
+                        record.verdict == ACTORD_STEP_CONTINUE_AS,
                     "verdict.h: the step did not fail");
   return record.verdict == ACTORD_STEP_DONE || input.step >= input.max_steps;
 }
-// Why a process ends that has taken all its steps and is not done.
-EndCause OutOfSteps(const TurnInput& input);
-// Returns why the process ends. Precondition: EndsLife.
+// Whether the process begins again, with the record's continuation. A step that
+// asked for that may end the life instead: after a cancel, or at the limit of
+// steps. Preconditions: the step did not fail, and FailureOf has seen it.
+inline bool BeginsAgain(const TurnInput& input, const StepRecord& record) {
+  return record.verdict == ACTORD_STEP_CONTINUE_AS && !input.cancel_requested &&
+         input.step < input.max_steps;
+}
+// Why a process ends that is not done.
+EndCause WhyNotDone(const TurnInput& input, const StepRecord& record);
+// Returns why the process ends. Precondition: the step did not fail, and the
+// process neither goes on nor begins again.
 inline EndCause EndOfLife(const TurnInput& input, const StepRecord& record) {
-  ACTORD_ASSERT_HOT(EndsLife(input, record), "verdict.h: the life ends");
-  return record.verdict == ACTORD_STEP_DONE ? EndCause{} : OutOfSteps(input);
+  return record.verdict == ACTORD_STEP_DONE ? EndCause{}
+                                            : WhyNotDone(input, record);
 }
 
 }  // namespace actord::runtime

@@ -178,6 +178,10 @@ class JournalApplier {
   // Adds what is consumed to `history`.
   absl::Status Consume(Resident& process, const Position& position,
                        HistoryEntry& history);
+  // The process begins again behind this step.
+  absl::Status BeginAgain(Resident& process, const records::Step& record);
+  // Takes the completions that no step has seen out of the mailbox.
+  absl::Status DropCompletions(Resident& process);
   // A step of a replay type joins the history, or ends it with its image.
   absl::Status KeepHistory(const Resident& process, const records::Step& record,
                            const HistoryEntry& history);

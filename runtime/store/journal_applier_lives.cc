@@ -1,4 +1,4 @@
-// The begin and the end of processes.
+// The begin and the end of processes and of their lives.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -93,6 +93,56 @@ absl::Status JournalApplier::Take(const records::Started& record) {
   SetLifetime(process, record.lifetime_ns);
   SetImage(process, record.image);
   return CompleteSpawn(process, ACTORD_OK, FormatPid(process.pid));
+}
+
+absl::Status JournalApplier::BeginAgain(Resident& process,
+                                        const records::Step& record) {
+  auto& yields = process.runtime().yields;
+  while (!yields.empty()) RemoveYield(process, yields.back().tag);
+  absl::Status status = DropCompletions(process);
+  if (!status.ok()) return status;
+  process.image.reset();
+  process.drops_image = true;
+  ProcessEntry& entry = process.entry;
+  entry.started = false;
+  entry.method = record.continued->method;
+  entry.input = record.continued->input;
+  entry.unseen = record.continued->unseen;
+  entry.init = {};
+  entry.life_after_step = record.turn.step;
+  entry.life_from_tag = record.turn.next_tag;
+  process.changed = true;
+  return status;
+}
+
+absl::Status JournalApplier::DropCompletions(Resident& process) {
+  std::vector<uint64_t> dropped;
+  if (process.may_have_stored_mail) {
+    absl::Status status;
+    absl::Status scanned = batch_.Scan(
+        KeyOf(KeyKind::kMail, process.pid),
+        [&](std::string_view key, std::string_view value) {
+          Mail mail;
+          status = DecodeFields(value, mail);
+          if (mail.kind == MailKind::kCompletion) {
+            dropped.push_back(NumberIn(key, kKeyKindBytes + kKeyPidBytes));
+          }
+          return status.ok();
+        });
+    if (!scanned.ok()) return scanned;
+    if (!status.ok()) return StateBatch::Damaged(status);
+  }
+  process.new_mail.ForEach([&](const NewMail::Entry& entry) {
+    if (entry.mail.kind == MailKind::kCompletion) {
+      dropped.push_back(entry.position);
+    }
+  });
+  for (const uint64_t position : dropped) {
+    const absl::StatusOr<std::optional<Mail>> mail =
+        TakeMail(process, position);
+    if (!mail.ok()) return mail.status();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status JournalApplier::Take(const records::Ended& record) {

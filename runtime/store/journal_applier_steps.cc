@@ -35,6 +35,7 @@ absl::Status JournalApplier::Take(const records::Step& record) {
   if (!status.ok()) return Contradiction(std::string(status.message()));
   const absl::Cleanup free_contents = [&] { FreeContents(turn, buffers_); };
   meta_.store_ns = std::max(meta_.store_ns, record.at_ns);
+  process.entry.unseen.clear();
   HistoryEntry history;
   for (const Position& position : record.consumed.list) {
     status = Consume(process, position, history);
@@ -51,6 +52,7 @@ absl::Status JournalApplier::Take(const records::Step& record) {
   SetImage(process, record.image);
   status = ApplyEffects(process, record, turn);
   if (!status.ok()) return status;
+  if (record.continued.has_value()) return BeginAgain(process, record);
   return record.end.has_value() ? EndProcess(process, *record.end)
                                 : absl::OkStatus();
 }
@@ -61,8 +63,11 @@ absl::Status JournalApplier::KeepHistory(const Resident& process,
   if (process.entry.durability != records::Durability::kReplay) {
     return absl::OkStatus();
   }
-  // An image stands for everything up to its step.
-  if (record.image.has_value()) return EndHistory(process);
+  // An image stands for everything up to its step, and a new life begins with
+  // Init.
+  if (record.image.has_value() || record.continued.has_value()) {
+    return EndHistory(process);
+  }
   std::string key = KeyOf(KeyKind::kHistory, process.pid, lsn_);
   for (const Consumed& one : history.consumed) {
     if (!one.mail.body.has_value()) NoteBody(one.position, key);

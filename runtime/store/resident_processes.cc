@@ -108,7 +108,13 @@ void ResidentProcesses::WriteChanged(std::vector<StateWrite>& writes) {
     one->in_store = true;
   }
   for (Resident* const one : used) {
-    if (!one->image.has_value()) continue;
+    const bool drops_image = std::exchange(one->drops_image, false);
+    if (!one->image.has_value()) {
+      if (drops_image) {
+        writes.push_back({KeyOf(KeyKind::kImage, one->pid), std::nullopt});
+      }
+      continue;
+    }
     writes.push_back({KeyOf(KeyKind::kImage, one->pid), ValueOf(*one->image)});
     one->image.reset();
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "runtime/process/pid.h"
 #include "runtime/store/state_batch.h"
@@ -33,6 +34,10 @@ class NewMail {
   std::optional<Mail> Take(uint64_t position);
   // All, in the order of their positions.
   std::vector<Entry> TakeAll();
+  // Calls `use` with each, in the order of their positions.
+  void ForEach(absl::FunctionRef<void(const Entry&)> use) const {
+    for (size_t i = first_; i < entries_.size(); ++i) use(entries_[i]);
+  }
   [[nodiscard]] bool empty() const { return first_ == entries_.size(); }
 
  private:
@@ -48,6 +53,7 @@ struct Resident {
   Pid pid;
   ProcessEntry entry;
   std::optional<ImageEntry> image;  // set: changed since the last batch
+  bool drops_image = false;         // unless a later one is set
   NewMail new_mail;
   bool is_used = true;  // since the last batch
   bool changed = false;

@@ -74,6 +74,13 @@ struct ProcessEntry {
   std::string init;
   // Whose code has the state, since Init has returned.
   records::PluginNumber plugin = records::kNoPlugin;
+  // Of a process that has begun again: the number of the last step before, and
+  // the tag with which its life begins. No step sees a completion of a lower
+  // tag.
+  uint64_t life_after_step = 0;
+  uint64_t life_from_tag = 0;
+  // The events that its first step gets first (records::Continued), until then.
+  std::string unseen;
 };
 template <typename T, typename Visitor>
 requires Is<T, ProcessEntry>
@@ -88,6 +95,9 @@ void VisitFields(T& entry, Visitor& visit) {
   visit(8, entry.request);
   visit(9, entry.init);
   visit(10, entry.plugin);
+  visit(11, entry.life_after_step);
+  visit(12, entry.life_from_tag);
+  visit(13, entry.unseen);
 }
 
 struct ImageEntry {

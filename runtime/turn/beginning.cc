@@ -24,6 +24,26 @@ std::optional<EndCause> Beginning::Begin(Process& process, const Turn& turn) {
   return CallInit(process, turn, &admitted);
 }
 
+std::optional<EndCause> Beginning::BeginAgain(Process& process,
+                                              const Turn& turn) {
+  caller_.InitAgain(process, turn);
+  const StepRecord& record = caller_.record();
+  if (rules::PluginCallEndOf(!record.thrown.empty(), !record.misuse.ok(),
+                             record.verdict) == rules::PluginCallEnd::kOk) {
+    process.step_due = true;
+    return std::nullopt;
+  }
+  FreeFailedState(process);
+  return WhyInitFailed();
+}
+
+void Beginning::FreeFailedState(Process& process) {
+  // Freed without Close, because Init has failed.
+  process.FreeState(
+      lane_.buffers(), std::exchange(process.state, nullptr),
+      process.type.load(std::memory_order_relaxed)->descriptor->state_size);
+}
+
 std::optional<EndCause> Beginning::CallInit(Process& process, const Turn& turn,
                                             Admitted* admitted) {
   caller_.Init(process, turn);
@@ -50,10 +70,7 @@ std::optional<EndCause> Beginning::CallInit(Process& process, const Turn& turn,
     }
     return std::nullopt;
   }
-  // Freed without Close, because Init has failed.
-  process.FreeState(
-      lane_.buffers(), std::exchange(process.state, nullptr),
-      process.type.load(std::memory_order_relaxed)->descriptor->state_size);
+  FreeFailedState(process);
   if (admitted != nullptr) process.KeepAdmitted(std::move(*admitted));
   return WhyInitFailed();
 }

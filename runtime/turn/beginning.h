@@ -35,6 +35,9 @@ class Beginning {
   // refusal, the end of the process tells the submitter. Precondition:
   // `init_due`.
   std::optional<EndCause> Begin(Process& process, const Turn& turn);
+  // Calls Init for a process that begins again, which nobody is told of.
+  // Returns as Begin.
+  std::optional<EndCause> BeginAgain(Process& process, const Turn& turn);
   // The reason for the refusal, from the record of the Init that has returned.
   EndCause WhyInitFailed();
 
@@ -42,6 +45,9 @@ class Beginning {
   // `admitted`: the submitter's callback; may be null.
   std::optional<EndCause> CallInit(Process& process, const Turn& turn,
                                    Admitted* admitted);
+  // Precondition: Init has failed.
+  void FreeFailedState(Process& process);
+
   StepCaller& caller_;
   Lifetimes& lifetimes_;
   LifecycleLog& lifecycle_log_;

@@ -52,6 +52,12 @@ class Inbox {
   // Fills the batch from `urgent_taken`. False: an event ends the process, and
   // TakeEndCause returns the reason.
   [[nodiscard]] bool FillFromUrgent(Process& process, Turn& turn);
+  // Whether a former life of the process has handed the event on
+  // (continuing.h). Precondition: it is in `urgent_taken`.
+  static bool IsUnseen(const Envelope& event) {
+    return event.type == ACTORD_EVENT_MESSAGE ||
+           event.type == ACTORD_EVENT_EXIT || event.type == kEventKeptCall;
+  }
   // Takes the next event out of `urgent_taken` and uncharges it; null: there is
   // none.
   static Envelope* PopUrgent(Process& process);
@@ -102,8 +108,9 @@ class Inbox {
   [[gnu::noinline]] void FreeEnvelopes(std::span<Envelope* const> envelopes);
   // Takes the completion out of the counts of waiting completions.
   static void Uncharge(Process& process, const Envelope& completion);
-  // Takes an order to end, or the end of a linked process, unless the link has
-  // been removed. False: the process ends.
+  // Takes an order to end, the end of a linked process, unless the link has
+  // been removed, or an event that a former life of the process has handed on.
+  // False: the process ends.
   [[nodiscard]] bool TakeOrder(Process& process, Turn& turn,
                                Envelope* envelope);
   // Takes a completion that names its yield by its tag. Nothing is taken if the

@@ -26,8 +26,20 @@
 
 namespace actord::runtime {
 
+static_assert(Inbox::kMaxEvents == ACTORD_UNSEEN_MAX);
+
 bool Inbox::TakeOrder(Process& process, Turn& turn, Envelope* envelope) {
   const uint16_t type = envelope->type;
+  if (IsUnseen(*envelope)) {
+    // All of them are events of one step, the first one of a life.
+    batch_[turn.count++] = envelope;
+    while (turn.count < kMaxEvents) {
+      const Envelope* const next = process.urgent_taken.head();
+      if (next == nullptr || !IsUnseen(*next)) break;
+      batch_[turn.count++] = process.urgent_taken.PopFront();
+    }
+    return true;
+  }
   if (type == kEventLinkedEnd) {
     std::optional<std::string> why = ties_.TakeLinkedEnd(
         processes_.PidOf(process, turn.generation), *envelope);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/upgrading.h"
+#include "runtime/system/absl_text.h"
 
 namespace actord::runtime {
 namespace {
@@ -44,6 +45,33 @@ void StepCaller::Step(Process& process, const Turn& turn,
   CallStep(process, events.data(), events.size());
 }
 
+void StepCaller::InitAgain(Process& process, const Turn& turn) {
+  input_.life_after_step =
+      uint64_t{1} << 63 | process.steps.load(std::memory_order_relaxed);
+  Init(process, turn);
+  input_.life_after_step = 0;
+}
+
+std::optional<EndCause> StepCaller::FailureOfStep(const Process& process) {
+  FillRest(process);
+  std::optional<EndCause> failure = FailureOf(input_, record());
+  if (failure || record().verdict != ACTORD_STEP_CONTINUE_AS) return failure;
+  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
+  const std::string& method = record().continuation->method;
+  if (type.FindMethod(method) != ProcessType::kNoSuchMethod) return failure;
+  return EndCause{EndKind::kThrew, absl::StatusCode::kInvalidArgument,
+                  absl::StrCat(ToAbsl(rules::kNoSuchMethodText), ": ", method)};
+}
+
+std::vector<uint64_t> StepCaller::OwedCallsOf(const Process& process) const {
+  std::vector<uint64_t> owed;
+  if (process.owed_calls == nullptr) return owed;
+  for (const uint64_t call : process.owed_calls->calls) {
+    if (calls_.IsOpen(call)) owed.push_back(call);
+  }
+  return owed;
+}
+
 void StepCaller::WriteEvents(Process& process,
                              std::span<Envelope* const> batch) {
   for (size_t i = 0; i < batch.size(); ++i) {
@@ -54,7 +82,10 @@ void StepCaller::WriteEvents(Process& process,
 void StepCaller::WriteOther(Process& process, const Envelope& envelope,
                             actord_event& event) {
   envelope.WriteOther(event);
-  if (event.call != 0) calls_.Owe(process, event.call);
+  // The process owes the answer to a call that it has handed on already.
+  if (event.call != 0 && envelope.type != kEventKeptCall) {
+    calls_.Owe(process, event.call);
+  }
 }
 
 void StepCaller::FillRest(const Process& process) {

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/effects/calls.h"
 #include "runtime/process/outcome.h"
@@ -52,6 +53,8 @@ class StepCaller {
   // input. The record's verdict is the value that Init returned. (Inlined: see
   // Step.)
   [[gnu::always_inline]] void Init(Process& process, const Turn& turn);
+  // Init for a process that begins again, as continue_as has said.
+  [[gnu::noinline]] void InitAgain(Process& process, const Turn& turn);
   // Calls Step with the events of `batch`, at most Inbox::kMaxEvents. (Inlined:
   // every step passes through it, and GCC inlines without being told only what
   // has one caller.)
@@ -62,10 +65,10 @@ class StepCaller {
             std::span<const actord_event* const> events);
   // After Step: the reason of its failure, whose text it takes; nullopt: the
   // step did not fail.
-  std::optional<EndCause> FailureOfStep(const Process& process) {
-    FillRest(process);
-    return FailureOf(input_, record());
-  }
+  [[gnu::noinline]] std::optional<EndCause> FailureOfStep(
+      const Process& process);
+  // The calls that a volatile process owes, and whose callers still wait.
+  [[nodiscard]] std::vector<uint64_t> OwedCallsOf(const Process& process) const;
   // Called before the record is applied: a handler that has kept the step's
   // pointer can add nothing any more.
   void SealRecord() { context_.End(); }

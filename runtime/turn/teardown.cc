@@ -77,8 +77,10 @@ void Teardown::CountFailure(Process& process, const Turn& turn,
 void Teardown::NoteFailure(Process& process, const Turn& turn,
                            const EndCause& cause) {
   if (!IsFailure(cause.kind)) return;
+  // Nobody waits for the Init of a process that has begun again.
   const bool is_submission =
-      process.admitted != nullptr || process.parent.Load().empty();
+      process.steps.load(std::memory_order_relaxed) == 0 &&
+      (process.admitted != nullptr || process.parent.Load().empty());
   if (cause.kind == EndKind::kInitRefused && is_submission) return;
   failures_.Add(process, processes_.PidOf(process, turn.generation), cause);
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/effects/applier.h"
 #include "runtime/turn/beginning.h"
+#include "runtime/turn/continuing.h"
 #include "runtime/turn/inbox.h"
 #include "runtime/turn/step_caller.h"
 #include "runtime/turn/teardown.h"
@@ -23,6 +24,7 @@ struct TurnParts {
   Applier applier;
   Upgrader upgrader;
   Teardown teardown;
+  Continuing continuing;
 };
 
 }  // namespace actord::runtime

@@ -20,7 +20,7 @@ bool IsAskedToEnd(const Process& process) {
        envelope != nullptr; envelope = process.urgent_taken.After(envelope)) {
     if (envelope->generation == generation &&
         envelope->type != ACTORD_EVENT_COMPLETION &&
-        envelope->type != kEventUpgrade) {
+        envelope->type != kEventUpgrade && !Inbox::IsUnseen(*envelope)) {
       return true;
     }
   }
@@ -233,13 +233,15 @@ YieldAdoption Upgrader::AdoptableYields(const Process& process) const {
 }
 
 void Upgrader::Fence(Process& process, Turn& turn,
-                     const YieldAdoption& adoption) {
+                     const YieldAdoption& adoption,
+                     std::vector<YieldToken>* withdrawn) {
   inbox_.DropCompletions(process, turn, [&adoption](uint64_t tag) {
     return !adoption.adopted.contains(tag);
   });
   broker_.CloseOthers(
       process, turn.generation, adoption.adopted, lane_,
-      [&process](uint64_t tag) { Upgrading::Of(process).fenced.insert(tag); });
+      [&process](uint64_t tag) { Upgrading::Of(process).fenced.insert(tag); },
+      withdrawn);
 }
 
 }  // namespace actord::runtime

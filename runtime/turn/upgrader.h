@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "handlers/rules/process_rules.h"
 #include "runtime/process/catalog.h"
@@ -71,6 +72,10 @@ class Upgrader {
   static void SetType(Process& process, const ProcessType& type,
                       uint16_t method);
   [[nodiscard]] YieldAdoption AdoptableYields(const Process& process) const;
+  // Closes the yields that were not adopted: no step gets their completions.
+  // `withdrawn`: see YieldBroker::CloseOthers.
+  void Fence(Process& process, Turn& turn, const YieldAdoption& adoption,
+             std::vector<YieldToken>* withdrawn = nullptr);
 
  private:
   void Upgrade(Process& process, Turn& turn, const ProcessType& target);
@@ -84,8 +89,6 @@ class Upgrader {
   rules::PluginCallEnd KindOf(const StepCaller::UpgradeCallResult& result);
   // The reason why the call that has just returned did not succeed.
   std::string WhyRefused(const StepCaller::UpgradeCallResult& result);
-  // Closes the yields that were not adopted.
-  void Fence(Process& process, Turn& turn, const YieldAdoption& adoption);
 
   Inbox& inbox_;
   StepCaller& caller_;

@@ -150,8 +150,11 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   process.steps.store(input.step, std::memory_order_relaxed);
   lane_.Count(&Counters::steps);
   parts.inbox.FreeBatch(turn);
-  if (!IsPlain(record) && EndIfFailed(process, turn)) [[unlikely]] {
-    return kHasEnded;
+  if (!IsPlain(record)) [[unlikely]] {
+    if (EndIfFailed(process, turn)) return kHasEnded;
+    if (record.verdict == ACTORD_STEP_CONTINUE_AS) {
+      return BeginAgain(process, turn);
+    }
   }
   if (process.next_tag != record.next_tag) process.next_tag = record.next_tag;
   parts.caller.SealRecord();
@@ -171,12 +174,31 @@ bool ProcessRunner::EndIfFailed(Process& process, Turn& turn) {
   return true;
 }
 
-void ProcessRunner::EndAfterStep(Process& process, Turn& turn) {
-  const StepRecord& record = parts_.caller.record();
-  if (record.verdict != ACTORD_STEP_DONE) {
-    lane_.Count(&Counters::ended_by_steps);
+int32_t ProcessRunner::BeginAgain(Process& process, Turn& turn) {
+  TurnParts& parts = parts_;
+  const TurnInput& input = parts.caller.input();
+  StepRecord& record = parts.caller.record();
+  const bool begins = BeginsAgain(input, record);
+  process.next_tag = record.next_tag;
+  parts.caller.SealRecord();
+  if (begins) parts.continuing.FailOwedCalls(parts.caller.OwedCallsOf(process));
+  parts.applier.Apply(record, process, input.self);
+  if (!begins) {
+    EndAfterStep(process, turn);
+    return kHasEnded;
   }
-  parts_.teardown.End(process, turn, EndOfLife(parts_.caller.input(), record));
+  parts.continuing.EndLife(process, turn, nullptr);
+  if (auto refusal = parts.beginning.BeginAgain(process, turn)) {
+    parts.teardown.End(process, turn, *std::move(refusal));
+    return kHasEnded;
+  }
+  return ACTORD_STEP_CONTINUE_AS;
+}
+
+void ProcessRunner::EndAfterStep(Process& process, Turn& turn) {
+  EndCause cause = EndOfLife(parts_.caller.input(), parts_.caller.record());
+  if (cause.kind == EndKind::kLimit) lane_.Count(&Counters::ended_by_steps);
+  parts_.teardown.End(process, turn, std::move(cause));
 }
 
 void ProcessRunner::FinishWithoutStep(Process& process, Turn& turn) {

@@ -7,6 +7,7 @@
 //   StepCaller  events to a StepRecord
 //   Applier     the effects of the record
 //   Upgrader    a newer version of the type
+//   Continuing  the end of a life of a process that begins again
 //   Teardown    the end
 //   DurableTurn all of it, for a durable process
 //
@@ -55,13 +56,16 @@ class ProcessRunner {
   // sender: at once if no other work goes before the process, otherwise every
   // kVainTurnsPerYield times.
   [[gnu::noinline]] void LetSenderGoOn(const Process& process);
-  // Steps, and applies the record. Returns ACTORD_STEP_IDLE, _BLOCK or
-  // _CONTINUE, or kHasEnded. (Not an optional: its two parts are written apart
-  // and read as one, which stalls the processor.)
+  // Steps, and applies the record. Returns ACTORD_STEP_IDLE, _BLOCK, _CONTINUE
+  // or _CONTINUE_AS, or kHasEnded. (Not an optional: its two parts are written
+  // apart and read as one, which stalls the processor.)
   int32_t RunStep(Process& process, Turn& turn);
   // For a step whose record is not plain. If the step failed, its effects are
   // rolled back, the process ends, and the function returns true.
   [[gnu::noinline]] bool EndIfFailed(Process& process, Turn& turn);
+  // Begins the process again, or ends it, after a step that asked for the
+  // former. Returns as RunStep.
+  [[gnu::noinline]] int32_t BeginAgain(Process& process, Turn& turn);
   // Ends a process that is done or has taken its maximum number of steps.
   [[gnu::noinline]] void EndAfterStep(Process& process, Turn& turn);
   // Whether the turn goes on with one more step after `steps` steps.

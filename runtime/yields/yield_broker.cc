@@ -275,7 +275,8 @@ void YieldBroker::Close(Process& process, uint32_t slot, Lane& lane) {
 }
 
 bool YieldBroker::Expire(const Process& process, uint32_t generation,
-                         YieldRecord& record) {
+                         YieldRecord& record,
+                         std::vector<YieldToken>* withdrawn) {
   const uint64_t word = record.word.load(std::memory_order_acquire);
   uint64_t pending = (word & ~uint64_t{UINT32_MAX}) | YieldRecord::kPending;
   const uint64_t ended = (word & ~uint64_t{UINT32_MAX}) | YieldRecord::kEnded;
@@ -283,23 +284,28 @@ bool YieldBroker::Expire(const Process& process, uint32_t generation,
                                            std::memory_order_acq_rel)) {
     return false;
   }
-  if (record.external.load(std::memory_order_relaxed)) {
-    tasks_.Expire({processes_.PidOf(process, generation),
-                   record.tag.load(std::memory_order_relaxed)});
+  if (!record.external.load(std::memory_order_relaxed)) return true;
+  const YieldToken token{processes_.PidOf(process, generation),
+                         record.tag.load(std::memory_order_relaxed)};
+  if (withdrawn != nullptr) {
+    withdrawn->push_back(token);
+  } else {
+    tasks_.Expire(token);
   }
   return true;
 }
 
-void YieldBroker::CloseOthers(
-    Process& process, uint32_t generation,
-    const absl::flat_hash_set<uint64_t>& kept, Lane& lane,
-    absl::FunctionRef<void(uint64_t tag)> on_its_way) {
+void YieldBroker::CloseOthers(Process& process, uint32_t generation,
+                              const absl::flat_hash_set<uint64_t>& kept,
+                              Lane& lane,
+                              absl::FunctionRef<void(uint64_t tag)> on_its_way,
+                              std::vector<YieldToken>* withdrawn) {
   uint32_t next = process.yields;
   while (next != kNoYieldSlot) {
     const uint32_t slot = std::exchange(next, NextOf(next));
     const uint64_t tag = TagOf(slot);
     if (kept.contains(tag)) continue;
-    if (Expire(process, generation, records_.At(slot))) {
+    if (Expire(process, generation, records_.At(slot), withdrawn)) {
       Free(process, slot, lane);
     } else {
       on_its_way(tag);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
@@ -118,10 +119,13 @@ class YieldBroker {
   void Close(Process& process, uint32_t slot, Lane& lane);
   // Ends all yields of `process` without a completion, except the tags in
   // `kept`. A yield whose completion is already on its way to the process keeps
-  // its record; its tag is passed to `on_its_way`.
+  // its record; its tag is passed to `on_its_way`. `withdrawn`: gets the
+  // external yields, and the caller tells the task table; null: the task table
+  // is told.
   void CloseOthers(Process& process, uint32_t generation,
                    const absl::flat_hash_set<uint64_t>& kept, Lane& lane,
-                   absl::FunctionRef<void(uint64_t tag)> on_its_way);
+                   absl::FunctionRef<void(uint64_t tag)> on_its_way,
+                   std::vector<YieldToken>* withdrawn = nullptr);
   // Ends all yields of `process`, which has ended, without a completion.
   // Precondition: there is one.
   // (Not inlined: few processes end with a yield.)
@@ -202,7 +206,9 @@ class YieldBroker {
   void EndByTimer(actord_completion handle, int32_t status,
                   const actord_payload& payload, Lane& lane, ReadyList& ready);
   // Ends the yield without a completion. False: the yield was completed before.
-  bool Expire(const Process& process, uint32_t generation, YieldRecord& record);
+  // `withdrawn`: as for CloseOthers.
+  bool Expire(const Process& process, uint32_t generation, YieldRecord& record,
+              std::vector<YieldToken>* withdrawn = nullptr);
   // Precondition: the yield has ended.
   void Free(Process& process, uint32_t slot, Lane& lane);
   // These two read the records of a process, from its turn.

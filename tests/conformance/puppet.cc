@@ -138,13 +138,23 @@ void Puppet::See(const Event& event) {
 void Puppet::Step(Events events, StepOutput& out) {
   Stage::Current().Name(name_, out.self());
   if (!then_.empty()) Perform(std::exchange(then_, {}), out);
-  for (const Event event : events) {
+  if (BeginsAgain(events, out)) return;
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event event = events[i];
     if (event.is_message() && event.topic() == "do") {
       Perform(event.payload().bytes, out);
     } else {
       See(event);
     }
+    if (BeginsAgain(events.From(i + 1), out)) return;
   }
+}
+
+bool Puppet::BeginsAgain(const Events& unseen, StepOutput& out) {
+  if (!again_) return false;
+  const auto [method, input] = *std::exchange(again_, std::nullopt);
+  out.ContinueAs(input, method, unseen);
+  return true;
 }
 
 void Puppet::Perform(std::string_view actions, StepOutput& out) {
@@ -265,6 +275,11 @@ bool Puppet::End(std::string_view verb, std::string_view rest,
     throw std::runtime_error(std::string(rest));
   } else if (verb == "block") {
     out.Block();
+  } else if (verb == "again") {  // INPUT
+    again_.emplace("", rest);
+  } else if (verb == "again_as") {  // METHOD INPUT
+    std::string method = TakeWord(rest);
+    again_.emplace(std::move(method), rest);
   } else {
     return false;
   }

@@ -12,9 +12,11 @@
 #include <actord/plugin.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace actord::conformance {
 
@@ -43,12 +45,16 @@ class Puppet : public Process {
   bool End(std::string_view verb, std::string_view rest, StepOutput& out);
   // The label of a tag; a tag that has none is "?".
   [[nodiscard]] std::string LabelOf(Tag tag) const;
+  // Begins again, if an action has said so. `unseen`: the rest of the step.
+  bool BeginsAgain(const Events& unseen, StepOutput& out);
 
   std::string name_;
   std::string then_;                 // what comes after a `continue`
   std::map<std::string, Tag> tags_;  // of yields, calls and monitors
   std::set<std::string> adopted_;    // labels that the next version takes over
   std::string refuses_upgrade_;      // why Snapshot says no
+  // How it begins again: the method and the input.
+  std::optional<std::pair<std::string, std::string>> again_;
 };
 
 template <int V>

@@ -47,6 +47,12 @@ class FakeProcess {
     Tag tag;
     Pid pid;
   };
+  struct Continued {
+    std::string method;
+    OwnedPayload input;
+    // The topic and the payload of each event.
+    std::vector<std::string> unseen;
+  };
 
   explicit FakeProcess(const actord_process_type& type, Pid self = MakePid(1),
                        Pid parent = {})
@@ -154,6 +160,7 @@ class FakeProcess {
   std::vector<SpawnedProcess> spawned;
   std::vector<Called> calls;
   std::vector<Replied> replies;
+  std::vector<Continued> continued;
   std::vector<Monitored> monitored;
   std::vector<Tag> demonitored;
   std::vector<Pid> linked;
@@ -299,6 +306,16 @@ class FakeProcess {
           return std::erase(Of(step)->process->outstanding, tag) != 0
                      ? ACTORD_OK
                      : ACTORD_NOT_FOUND;
+        },
+        [](actord_step* step, const actord_continuation* next) {
+          Continued& last = Of(step)->process->continued.emplace_back();
+          last.method = ToString(next->method);
+          last.input = Payload(next->input);
+          for (uint32_t i = 0; i < next->unseen_count; ++i) {
+            const actord_event& event = *next->unseen[i];
+            last.unseen.push_back(ToString(event.topic) +
+                                  ToString(event.payload.bytes));
+          }
         }};
     return &kApi;
   }

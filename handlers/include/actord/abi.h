@@ -120,7 +120,9 @@ enum {
   /* End as failed by an exception or the like, not by decision; `set_failure`
    * gave the reason. Any other value breaks this rule and ends the process the
    * same way. */
-  ACTORD_STEP_THREW = 5
+  ACTORD_STEP_THREW = 5,
+  /* Begin again, as `continue_as` has said in this step. */
+  ACTORD_STEP_CONTINUE_AS = 6
 };
 
 /* The context of one call to `init` or `step`. Valid only during that call and
@@ -129,11 +131,11 @@ typedef struct actord_step actord_step;
 
 /* The functions that a process may call during a step. A step is a transaction:
  * sends, spawns, yields, and all other effects, take effect together and in
- * order after `step` has returned IDLE, BLOCK, CONTINUE or DONE. If the step
- * fails, none takes effect. `init`, `snapshot` and `restore` may call only the
- * reading functions and `set_failure`; an effect during one of them makes it
- * fail. For the functions after `parse_pid`, check first that `struct_size`
- * covers the function. */
+ * order after `step` has returned IDLE, BLOCK, CONTINUE, CONTINUE_AS or DONE.
+ * If the step fails, none takes effect. `init`, `snapshot` and `restore` may
+ * call only the reading functions and `set_failure`; an effect during one of
+ * them makes it fail. For the functions after `parse_pid`, check first that
+ * `struct_size` covers the function. */
 typedef struct actord_step_api {
   uint32_t struct_size;
   uint32_t reserved;
@@ -234,6 +236,15 @@ typedef struct actord_step_api {
    * ACTORD_FAILED_PRECONDITION: not called from `restore`; the call in progress
    * fails. Taking one over twice changes nothing. */
   int32_t (*adopt_yield)(actord_step* step, uint64_t tag);
+
+  /* What ACTORD_STEP_CONTINUE_AS means in this step: `close`, then `init` of a
+   * new state. Copied. The last call counts. The process keeps its PID,
+   * mailbox, names, groups, monitors, links, owner and lifetime. Its yields and
+   * calls are cancelled, and no step gets their completions. A call that it has
+   * received, has not answered and does not hand on in `unseen` fails with
+   * ABORTED. If `init` refuses, the process ends as failed. A process that has
+   * seen a cancel does not begin again: it ends as CANCELLED. */
+  void (*continue_as)(actord_step* step, const actord_continuation* next);
 } actord_step_api;
 
 struct actord_step {

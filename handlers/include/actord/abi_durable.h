@@ -25,7 +25,8 @@
  * - ACTORD_DURABILITY_REPLAY: nothing during the life. At recovery: `init`, and
  *   then each step again, with the recorded events, time, random numbers and
  *   PIDs of children, in a new `state`. The effects are compared with the
- *   recorded effects and then dropped. If the type has `snapshot` and
+ *   recorded effects and then dropped. A process that has begun again
+ *   (`continue_as`) is replayed from its newest `init` on. If the type has `snapshot` and
  *   `restore`, the daemon may ask for a snapshot after any step, and recover
  *   from it; ACTORD_UNAVAILABLE then means: later.
  *

@@ -48,6 +48,29 @@ typedef struct actord_event {
   uint32_t reserved; /* 0 */
 } actord_event;
 
+/* The next life of a process: the argument of `continue_as`. */
+typedef struct actord_continuation {
+  uint32_t struct_size;
+  /* Number of events at `unseen`. */
+  uint32_t unseen_count;
+  /* A method of the process type. Empty: the method that the process has. */
+  actord_bytes method;
+  /* The input of the next `init`. */
+  actord_payload input;
+  /* Events that steps have got and that the process has not handled, oldest
+   * first. The first step after `init` gets the messages and exits among them
+   * again, before all other events: at most ACTORD_UNSEEN_MAX, or the step
+   * fails. Other events belong to the former life. A message keeps its sender
+   * and its `call`. May be NULL if there are none. */
+  const actord_event* const* unseen;
+} actord_continuation;
+
+enum {
+  /* The most events that a process hands on to its next life: as many as a
+   * step can get. */
+  ACTORD_UNSEEN_MAX = 319
+};
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -79,6 +79,12 @@ struct EventCursor {
   const actord_event* const* end;
 };
 
+// What ContinueAs got.
+struct NextLife {
+  OwnedPayload input;
+  std::string method;
+};
+
 struct QueueLimits {
   size_t messages;
   size_t bytes;
@@ -184,6 +190,13 @@ class Context {
                    OwnedPayload payload = {});
   // Cancels a SendAfter or Every. Does nothing if the message has been sent.
   inline void CancelSend(Tag id);
+
+  // Begins the process again when Main returns a value, instead of ending it:
+  // `co_return ctx.ContinueAs(input);` in a Main without a result. The messages
+  // and exits that no coroutine has received, at most 319, are the first ones
+  // of the new Main. See StepOutput::ContinueAs for all else that stays, and
+  // what does not: calls without an answer, commands, SendAfter and Every.
+  inline void ContinueAs(OwnedPayload input = {}, std::string method = {});
 
   // Waits, to be co_awaited. Each throws Cancelled, once, when the process is
   // asked to end.
@@ -296,6 +309,8 @@ class Context {
   }
   [[gnu::noinline]] inline void OnCancel(const Event& event);
   inline void CancelAll();
+  // Precondition: ContinueAs was called.
+  [[gnu::noinline]] inline void GiveNextLife(StepOutput& out) const;
   // Resumes every coroutine that is ready.
   [[gnu::noinline]] inline void ResumeReady();
   static void Resume(detail::Waiter& waiter) { waiter.handle.resume(); }
@@ -365,6 +380,7 @@ class Context {
   uint32_t shields_ = 0;
   bool cancel_due_ = false;
   std::unique_ptr<std::string> cancel_reason_;
+  std::unique_ptr<detail::NextLife> next_life_;
 };
 
 }  // namespace actord

@@ -17,6 +17,7 @@
 #include <actord/context.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace actord {
 
@@ -191,6 +192,51 @@ inline void Context::CancelAll() {
       ready_.PushBack(*waiter);
     }
   }
+}
+
+inline void Context::ContinueAs(OwnedPayload input, std::string method) {
+  if (step_ == nullptr) return;
+  out().Require(offsetof(actord_step_api, continue_as));
+  next_life_ = std::make_unique<detail::NextLife>(
+      detail::NextLife{std::move(input), std::move(method)});
+}
+
+void Context::GiveNextLife(StepOutput& out) const {
+  std::vector<actord_event> events;
+  events.reserve(queued_messages_);
+  const detail::QueuedMessage* queued = last_queued_;
+  while (queued != nullptr) {
+    queued = queued->next;
+    const Message& message = queued->message;
+    events.push_back({.type = ACTORD_EVENT_MESSAGE,
+                      .status = ACTORD_OK,
+                      .tag = 0,
+                      .from = message.from(),
+                      .topic = detail::ToAbi(message.topic()),
+                      .payload = message.payload().ToAbi(),
+                      .call = message.call(),
+                      .reason = 0,
+                      .reserved = 0});
+    if (queued == last_queued_) break;
+  }
+  for (const detail::QueuedExit* exits = queued_exits_; exits != nullptr;
+       exits = exits->next) {
+    const Exit& exit = exits->exit;
+    events.push_back({.type = ACTORD_EVENT_EXIT,
+                      .status = static_cast<int32_t>(exit.code),
+                      .tag = exit.monitor,
+                      .from = exit.pid,
+                      .topic = {},
+                      .payload = exit.payload.view().ToAbi(),
+                      .call = 0,
+                      .reason = static_cast<uint32_t>(exit.reason),
+                      .reserved = 0});
+  }
+  std::vector<const actord_event*> unseen;
+  unseen.reserve(events.size());
+  for (const actord_event& event : events) unseen.push_back(&event);
+  out.ContinueAs(next_life_->input, next_life_->method, unseen.data(),
+                 unseen.size());
 }
 
 void Context::ResumeReady() {

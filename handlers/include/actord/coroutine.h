@@ -24,6 +24,7 @@
 //    failure. An uncaught Cancelled fails the process with CANCELLED and the
 //    reason. An uncaught Failure fails it with its code and text. Any other
 //    exception counts as thrown by Step.
+//    After ContinueAs, Main begins again with another input, in a new object.
 // 4. If anything else ends the process (a terminate, or a step that broke a
 //    rule of the daemon), the coroutine is destroyed where it stands:
 //    destructors run, catch blocks do not.
@@ -152,7 +153,7 @@ class CoroutineBody {
       main_.resume();
     }
     const bool has_room = context_.HandleEvents(type_->queue);
-    if (main_.done()) return type_->finish(main_, out);
+    if (main_.done()) return Finish(out);
     if (!has_room) {
       return out.Fail(
           Code::kResourceExhausted,
@@ -162,6 +163,13 @@ class CoroutineBody {
   }
 
  private:
+  void Finish(StepOutput& out) const {
+    type_->finish(main_, out);
+    if (context_.next_life_ != nullptr && out.verdict() == ACTORD_STEP_DONE) {
+      context_.GiveNextLife(out);
+    }
+  }
+
   // The three forms of Main. None takes the input by reference or as a view,
   // which would dangle after the call.
   template <typename T, typename Owner, typename R>

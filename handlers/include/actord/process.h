@@ -139,13 +139,24 @@ class Events {
   [[nodiscard]] bool empty() const { return count_ == 0; }
   // `index` < size().
   Event operator[](size_t index) const { return Event(events_[index]); }
+  // The events from `index` on, which is at most size().
+  [[nodiscard]] Events From(size_t index) const {
+    return {events_ + index, count_ - index};
+  }
 
  private:
-  friend class Context;  // context.h
+  friend class Context;     // context.h
+  friend class StepOutput;  // step.h
 
   const actord_event* const* events_;
   size_t count_;
 };
+
+inline void StepOutput::ContinueAs(const Payload& input,
+                                   std::string_view method,
+                                   const Events& unseen) {
+  ContinueAs(input, method, unseen.events_, unseen.count_);
+}
 
 // The base of process types. A type `T` has a default constructor and
 //

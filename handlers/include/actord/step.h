@@ -96,13 +96,15 @@ concept CommandRequest = requires(const T& request) {
   { request.payload() } -> std::convertible_to<Payload>;
 };
 
+class Events;  // process.h
+
 // The effects and the verdict of a step. A step is a transaction: its effects
 // (Yield, Send, Spawn and so on) take effect together and in order after Step
 // has returned. If Step fails or throws, none takes effect. The daemon copies
 // every argument before the call returns.
 //
-// The verdict (Done, Fail, Block, Idle, Continue) decides how the process goes
-// on. The last one counts. Without one the process is idle.
+// The verdict (Done, Fail, Block, Idle, Continue, ContinueAs) decides how the
+// process goes on. The last one counts. Without one the process is idle.
 //
 // Functions that an older daemon does not have throw std::runtime_error there,
 // which fails the step.
@@ -245,6 +247,19 @@ class StepOutput : public StepContext {
   void Idle() { verdict_ = ACTORD_STEP_IDLE; }
   // Runs again after the other ready processes, also without an event.
   void Continue() { verdict_ = ACTORD_STEP_CONTINUE; }
+  // Begins the process again: this object is closed, and Init is called on a
+  // new one, with this input. An empty method: the one that the process has.
+  // The process keeps its PID, mailbox, names, groups, monitors, links and
+  // owner. Its yields and calls are cancelled, and calls that it has not
+  // answered fail with ABORTED. If Init refuses, the process ends. A process
+  // that was asked to end does so now, as cancelled. `unseen`: events of
+  // this step that the process has not handled. The first Step of the new
+  // object gets the messages and exits among them again.
+  void ContinueAs(const Payload& input = {}, std::string_view method = {}) {
+    ContinueAs(input, method, nullptr, 0);
+  }
+  inline void ContinueAs(const Payload& input, std::string_view method,
+                         const Events& unseen);
 
   // The current verdict, as ACTORD_STEP_*.
   [[nodiscard]] int32_t verdict() const { return verdict_; }
@@ -254,6 +269,15 @@ class StepOutput : public StepContext {
   friend class ProcessThunks;  // thunks.h
   friend class Context;        // context.h
 
+  void ContinueAs(const Payload& input, std::string_view method,
+                  const actord_event* const* unseen, size_t count) {
+    Require(offsetof(actord_step_api, continue_as));
+    const actord_continuation next = {
+        sizeof(actord_continuation), static_cast<uint32_t>(count),
+        detail::ToAbi(method), input.ToAbi(), unseen};
+    step_->api->continue_as(step_, &next);
+    verdict_ = ACTORD_STEP_CONTINUE_AS;
+  }
   Tag CallEither(const Pid& to, std::string_view name, std::string_view topic,
                  const Payload& payload, const YieldOptions& options) {
     Require(offsetof(actord_step_api, call));

@@ -2,6 +2,7 @@
 // yields ends with the completion as JSON: {"code": "OK", "payload": text}, or
 // {"code": …, "message": text}.
 #include <actord/commands.h>
+#include <actord/coroutine.h>
 #include <actord/plugin.h>
 
 #include <algorithm>
@@ -366,9 +367,32 @@ class SlowHandler : public actord::Handler {
   }
 };
 
+// Adds up its numbers, and begins again with the sum after every fifth one.
+class Rounds : public actord::CoroutineProcess {
+ public:
+  static constexpr const char* kName = "probe.rounds";
+  static constexpr actord::Method kMethods[] = {{"run", nullptr}};
+  static constexpr actord::Durability kDurability = actord::Durability::kReplay;
+
+  actord::Task<> Main(actord::Context& ctx, actord::OwnedPayload input) {
+    uint64_t sum = ToNumber(input.bytes);
+    for (int i = 0; i < 5;) {
+      const actord::Message message = co_await ctx.Receive();
+      sum += ToNumber(std::string(message.payload().bytes));
+      if (message.call() == 0) {
+        ++i;
+      } else {
+        ctx.Reply(message, std::to_string(sum));
+      }
+    }
+    co_return ctx.ContinueAs(std::to_string(sum));
+  }
+};
+
 }  // namespace
 
 ACTORD_EXPORT_PLUGIN(
     "probe", "1.0.0",
-    actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking, Mourner, Verbose>,
+    actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking, Mourner, Verbose,
+                         Rounds>,
     actord::Handlers<EchoHandler, DropHandler, StayingHandler, SlowHandler>);

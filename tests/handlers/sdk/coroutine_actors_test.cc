@@ -23,6 +23,35 @@ class ActorsTest : public CoroutineTest {
   }
 };
 
+TEST_F(CoroutineTest, ContinueAsHandsOnWhatNobodyHasReceived) {
+  EXPECT_EQ(Start([](Context& ctx) -> Task<Result<>> {
+              co_await ctx.Receive("go");
+              ctx.ContinueAs("not this one");
+              ctx.ContinueAs("input", "other");
+              co_return OwnedPayload();
+            }),
+            ACTORD_STEP_IDLE);
+  process().Message("before", "1");
+  process().Message("go");
+  process().Exit(MakePid(7), 3, ExitReason::kDone, "exit");
+  process().Message("behind", "2");
+  EXPECT_EQ(Step(), ACTORD_STEP_CONTINUE_AS);
+  ASSERT_EQ(process().continued.size(), 1u);
+  EXPECT_EQ(process().continued[0].input.bytes, "input");
+  EXPECT_EQ(process().continued[0].method, "other");
+  EXPECT_THAT(process().continued[0].unseen,
+              ElementsAre("before1", "behind2", "exit"));
+}
+
+TEST_F(CoroutineTest, ErrorGoesBeforeContinueAs) {
+  EXPECT_EQ(Start([](Context& ctx) -> Task<Result<>> {
+              ctx.ContinueAs("input");
+              co_return Status(Code::kAborted, "no");
+            }),
+            ACTORD_STEP_FAIL);
+  EXPECT_TRUE(process().continued.empty());
+}
+
 TEST_F(ActorsTest, ACallGivesTheReply) {
   EXPECT_EQ(Start([](Context& ctx) -> Task<Result<>> {
               co_return co_await ctx.Call(MakePid(9), "ask", "question",

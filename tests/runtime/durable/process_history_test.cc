@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +52,8 @@ class Notebook : public actord::Process {
       } else if (event.is_message() && event.topic() == "ask") {
         const auto other = ParsePid(event.payload().bytes);
         out.Call(actord::Pid(ToAbi(*other)), "get", {});
+      } else if (event.is_message() && event.topic() == "again") {
+        out.ContinueAs(event.payload());
       }
     }
   }
@@ -129,6 +134,24 @@ class ProcessHistory : public ::testing::Test {
   DurableWorld world;
   Owner by = Owner::kAny;
 };
+
+TEST_F(ProcessHistory, ShowsHowAProcessBeginsAgain) {
+  const Pid pid = New("notebook");
+  world.Tell(pid, "charge", "7");
+  world.Tell(pid, "again", "next");
+  world.Tell(pid, "x", "1");
+  const std::vector<std::string> lines = LinesOf(pid);
+  const auto at = [&](std::string_view line) {
+    return std::find(lines.begin(), lines.end(), line) - lines.begin();
+  };
+  const auto end = static_cast<ptrdiff_t>(lines.size());
+  ASSERT_LT(at("step #3 continue as run next") + 2, end);
+  EXPECT_EQ(lines[static_cast<size_t>(at("step #3 continue as run next")) + 2],
+            "started");
+  EXPECT_LT(at("step #5 idle"), end);
+  // The payment belongs to the former life.
+  EXPECT_THAT(lines, ::testing::Not(Contains(StartsWith("pending"))));
+}
 
 TEST_F(ProcessHistory, ShowsStepsWithTheirEventsAndEffects) {
   const Pid other = world.NewAccount(1);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -30,6 +31,8 @@ namespace actord::runtime {
 //   cancel TAG            gives a yield up
 //   block                 blocks until an event other than a message
 //   done, fail            ends
+//   again TEXT            begins again, with this input; the rest of the step's
+//                         events are for the next life
 //   hold (a call)         keeps the call; `answer TEXT` answers it
 //   get (a call)          answers with the notes
 // Events are noted as
@@ -52,11 +55,20 @@ class BasicPuppet : public actord::Process {
     if (input.bytes == "refuse") {
       return {actord::Code::kInvalidArgument, "not this one"};
     }
+    constexpr std::string_view kNotes = "notes ";
+    if (input.bytes.starts_with(kNotes)) {
+      notes_ = input.bytes.substr(kNotes.size());
+    }
     return actord::Status::Ok();
   }
 
   void Step(actord::Events events, actord::StepOutput& out) {
-    for (const actord::Event event : events) {
+    for (size_t i = 0; i < events.size(); ++i) {
+      const actord::Event event = events[i];
+      if (event.is_message() && event.topic() == "again") {
+        if (before_again) before_again();
+        return out.ContinueAs(event.payload(), "", events.From(i + 1));
+      }
       if (event.is_message()) {
         Do(event, out);
       } else if (event.is_completion()) {
@@ -85,6 +97,8 @@ class BasicPuppet : public actord::Process {
     notes_ = text.substr(end + 1);
     return actord::Status::Ok();
   }
+
+  static inline std::function<void()> before_again;
 
  private:
   static std::string_view Word(std::string_view& text) {

@@ -178,7 +178,12 @@ inline std::vector<records::Any> SampleRecords() {
               .attempt = 3,
               .worker = "worker",
               .lease_ns = 500,
-              .worker_owner = Owner{3}}};
+              .worker_owner = Owner{3}},
+      Step{.pid = pid,
+           .turn = turn,
+           .at_ns = 86,
+           .continued = Continued{
+               .method = "method", .input = payload, .unseen = SampleTurn()}}};
 }
 
 inline records::RuntimeImage SampleImage() {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -104,6 +105,18 @@ class Records : public ::testing::Test {
     std::string bytes;
     EncodeRecord(input, record, bytes);
     Free(record);
+    return bytes;
+  }
+  // Of a step after which the process begins again.
+  static std::string OfNextLife() {
+    const TurnInput input{.self = {1, 7, 2, 5}, .step = 18, .events = {}};
+    StepRecord record;
+    record.verdict = ACTORD_STEP_CONTINUE_AS;
+    record.next_tag = 24;
+    record.continuation = std::make_unique<Continuation>(
+        Continuation{"method", {"input", "text/plain"}, "unseen"});
+    std::string bytes;
+    EncodeRecord(input, record, bytes);
     return bytes;
   }
   static std::string OfInit() {

@@ -53,12 +53,15 @@ TEST_F(RecordCodec, WritesTheBytesOfTheGoldenFile) {
   std::ifstream file(ACTORD_STEP_RECORD_GOLDEN);
   std::stringstream golden;
   golden << file.rdbuf();
-  EXPECT_EQ(HexOf(OneOfEachKind()) + "\n" + HexOf(OfInit()), golden.str());
+  EXPECT_EQ(HexOf(OneOfEachKind()) + "\n" + HexOf(OfInit()) + "\n" +
+                HexOf(OfNextLife()),
+            golden.str());
 }
 
 TEST_F(RecordCodec, WritesAgainWhatItHasRead) {
   EXPECT_EQ(Again(OneOfEachKind()), OneOfEachKind());
   EXPECT_EQ(Again(OfInit()), OfInit());
+  EXPECT_EQ(Again(OfNextLife()), OfNextLife());
 }
 
 TEST_F(RecordCodec, ReadsOneRecordBehindTheOther) {

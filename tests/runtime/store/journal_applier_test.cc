@@ -5,9 +5,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "runtime/store/state_keys.h"
+#include "runtime/store/state_values.h"
 #include "runtime/table/home_pid.h"
 #include "tests/runtime/store/history.h"
 #include "tests/runtime/store/memory_state_store.h"
@@ -80,6 +83,33 @@ class Applier : public testing::Test {
     return lines;
   }
 
+  bool Has(const std::string& key) {
+    EXPECT_TRUE(applier_->Commit().ok());
+    return store_.Get(key).value().has_value();
+  }
+  ProcessEntry EntryOf(const Pid& pid) {
+    EXPECT_TRUE(applier_->Commit().ok());
+    ProcessEntry entry;
+    EXPECT_TRUE(
+        DecodeFields(store_.Get(KeyOf(KeyKind::kProcess, pid)).value().value(),
+                     entry)
+            .ok());
+    return entry;
+  }
+  size_t CountOf(KeyKind kind) {
+    EXPECT_TRUE(applier_->Commit().ok());
+    size_t count = 0;
+    const std::string prefix = KeyOf(kind);
+    EXPECT_TRUE(store_
+                    .Scan(prefix, BehindPrefix(prefix),
+                          [&](std::string_view, std::string_view) {
+                            ++count;
+                            return true;
+                          })
+                    .ok());
+    return count;
+  }
+
   const Pid a_ = HomePid(1, 1, 1, 1);
   const Pid b_ = HomePid(2, 1, 2, 1);
   History history_;
@@ -115,6 +145,83 @@ TEST_F(Applier, CompletesAYieldOnce) {
   EXPECT_NE(Refusal(completion).find("is not outstanding"), std::string::npos);
   Must(StepOf(a_, 2), {}, {{.tag = 2}});
   EXPECT_EQ(Refusal(StepOf(a_, 3), {{.tag = 2}}), "yield 2 is completed twice");
+}
+
+TEST_F(Applier, BeginsAProcessAgain) {
+  Begin(a_);
+  records::Step step = StepOf(a_, 1);
+  step.turn.next_tag = 3;
+  step.deadlines = {{.tag = 1, .at_ns = 500}};
+  Must(step, {{.kind = ActEffect::Kind::kYield, .tag = 1},
+              {.kind = ActEffect::Kind::kYield, .tag = 2}});
+  const records::Input completion{
+      .to = a_, .kind = records::InputKind::kCompletion, .tag = 2};
+  for (const bool in_store : {true, false}) {
+    if (in_store) Must(completion);
+    EXPECT_EQ(Lines("timer ").size(), in_store ? 1u : 0u);
+    const uint64_t kept = Send(a_, "kept");
+    step = StepOf(a_, in_store ? 2 : 3);
+    step.turn.next_tag = 3;
+    step.continued = records::Continued{
+        .method = "other", .input = {"input", ""}, .unseen = "u"};
+    Must(step);
+    EXPECT_EQ(Lines("timer ").size(), 0u);
+    // The messages alone are left in the mailbox.
+    const std::vector<std::string> mail = Lines("mail ");
+    ASSERT_EQ(mail.size(), in_store ? 1u : 2u);
+    EXPECT_EQ(mail.back().find("mail " + std::to_string(kept)), 0u) << mail[0];
+    EXPECT_FALSE(Has(KeyOf(KeyKind::kImage, a_)));
+    const ProcessEntry entry = EntryOf(a_);
+    EXPECT_FALSE(entry.started);
+    EXPECT_EQ(entry.method, "other");
+    EXPECT_EQ(entry.input.bytes, "input");
+    EXPECT_EQ(entry.unseen, "u");
+    EXPECT_EQ(entry.life_after_step, step.turn.step);
+    EXPECT_EQ(Refusal(StepOf(a_, step.turn.step + 1)), "Init has not returned");
+    Must(records::Started{.pid = a_,
+                          .turn = {.next_tag = 3, .step = step.turn.step},
+                          .image = "1"});
+    EXPECT_TRUE(EntryOf(a_).started);
+    EXPECT_TRUE(Has(KeyOf(KeyKind::kImage, a_)));
+  }
+  // It was on its way; a completion of this life would be a contradiction.
+  Must(completion);
+  EXPECT_NE(
+      Refusal(records::Input{
+                  .to = a_, .kind = records::InputKind::kCompletion, .tag = 3})
+          .find("is not outstanding"),
+      std::string::npos);
+  EXPECT_EQ(Lines("mail ").size(), 2u);
+  Must(StepOf(a_, 4));
+  EXPECT_EQ(EntryOf(a_).unseen, "");
+}
+
+TEST_F(Applier, BeginsTheHistoryOfAReplayTypeAgain) {
+  Must(records::Submitted{.pid = a_,
+                          .process_type = "saga",
+                          .durability = records::Durability::kReplay});
+  Must(records::Started{
+      .pid = a_, .durability = records::Durability::kReplay, .record = {}});
+  records::Step step = StepOf(a_, 1);
+  step.consumed.list = {{.lsn = Send(a_, "one")}};
+  Must(step);
+  ASSERT_TRUE(applier_->Commit().ok());
+  step = StepOf(a_, 2);
+  step.consumed.list = {{.lsn = Send(a_, "two")}};
+  Must(step);
+  EXPECT_EQ(CountOf(KeyKind::kHistory), 2u);
+  step = StepOf(a_, 3);
+  step.consumed.list = {{.lsn = Send(a_, "three")}};
+  step.continued = records::Continued{.method = "run"};
+  Must(step);
+  EXPECT_EQ(CountOf(KeyKind::kHistory), 0u);
+  EXPECT_EQ(CountOf(KeyKind::kBody), 0u);
+  Must(records::Started{.pid = a_,
+                        .turn = {.step = 3},
+                        .durability = records::Durability::kReplay,
+                        .record = {}});
+  Must(StepOf(a_, 4));
+  EXPECT_EQ(CountOf(KeyKind::kHistory), 1u);
 }
 
 TEST_F(Applier, CountsAttemptsUpwards) {

@@ -111,7 +111,7 @@ TEST_F(AbiProcess, NoTextIsCutWithinACharacter) {
 
 TEST_F(AbiProcess, AnInvalidVerdictFailsTheProcess) {
   Start();
-  for (const int32_t verdict : {-1, 6, 77}) {
+  for (const int32_t verdict : {-1, 7, 77}) {
     a_.step = [=](auto, actord_step*) { return verdict; };
     const auto outcome = Run("a");
     EXPECT_EQ(outcome->kind, EndKind::kThrew);

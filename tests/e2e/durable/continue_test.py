@@ -1,0 +1,62 @@
+"""A durable process that begins again, while the daemon is killed: each message acts
+once, and the history begins with the newest life."""
+
+import random
+import signal
+import threading
+import time
+import unittest
+
+import grpc
+from harness.bulk import send_item
+from harness.case import DURABLE, StoreCase
+from harness.connection import CALL_SECONDS
+from harness.waiting import SANITIZED, WAIT_SECONDS, eventually
+
+
+class Continue(StoreCase):
+
+    COUNT = 60 if SANITIZED else 300
+    ROUNDS = 3 if SANITIZED else 5
+
+    def send(self, pid, number):
+        """Sends the number until it is acknowledged."""
+        while True:
+            try:
+                return self.actor.stub.Send(
+                    send_item(pid, "add", b"%d" % number,
+                              message_id=f"add-{number}"), timeout=CALL_SECONDS)
+            except (grpc.RpcError, ValueError):
+                # The daemon is away, or its connection is closed.
+                time.sleep(0.02)
+
+    def test_messages_act_once_while_the_daemon_is_killed(self):
+        random.seed(5)
+        self.start(exit_status=-signal.SIGKILL)
+        pid = self.actor.submit("probe.rounds", b"1000", durability=DURABLE,
+                                name="rounds")
+
+        def send_all():
+            for number in range(1, self.COUNT + 1):
+                self.send(pid, number)
+
+        client = threading.Thread(target=send_all)
+        client.start()
+        for _ in range(self.ROUNDS):
+            time.sleep(random.uniform(0.05, 0.4))
+            self.kill()
+            self.start(exit_status=-signal.SIGKILL)
+        client.join(WAIT_SECONDS)
+        self.assertFalse(client.is_alive(), "messages are not sent")
+        expected = 1000 + self.COUNT * (self.COUNT + 1) // 2
+        eventually(lambda: self.value(pid) == expected, "all messages to act")
+        self.kill()
+        self.start()
+        self.assertEqual(self.value("@rounds"), expected)
+        history = self.actorctl("history", pid).stdout
+        self.assertIn("continue as run", history)
+        self.assertIn(str(expected), history)
+
+
+if __name__ == "__main__":
+    unittest.main()
