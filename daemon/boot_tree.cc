@@ -253,9 +253,10 @@ class BootTree {
     if (input->bytes == options_.spec) return BootTreeState::kContinued;
     if (options_.replace) return BootTreeState::kDiffers;
     logger_.Warning(absl::StrCat(
-        "boot.tree: the file differs from what the tree in the store, process ",
+        "boot.tree: the file differs from the text from which the tree in the "
+        "store, process ",
         runtime::FormatPid(pid),
-        ", was started from. The tree in the store goes on; \"actord "
+        ", was started. The tree in the store goes on; \"actord "
         "--boot-tree-replace\" ends it and starts the tree of the file"));
     return BootTreeState::kDiffers;
   }
@@ -264,8 +265,9 @@ class BootTree {
   // name is free.
   absl::Status End(const runtime::Pid& pid) {
     logger_.Info(absl::StrCat(
-        "boot.tree: the file differs from what the tree in the store, process ",
-        runtime::FormatPid(pid), ", was started from, which is ended"));
+        "boot.tree: the file differs from the text from which the tree in the "
+        "store, process ",
+        runtime::FormatPid(pid), ", was started. The daemon ends that tree"));
     // A tree that does not end in time is terminated, while there is time left.
     const absl::Status status = Insist([&] {
       return runtime_.Cancel(pid, "the boot tree is replaced", Left() / 4 * 3);

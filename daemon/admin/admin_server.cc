@@ -163,8 +163,8 @@ class AdminServer::Loop {
   bool MakeRoom() {
     full_warning_.Say(
         absl::StrCat("the admin port has ", connections_.size(),
-                     " connections, its limit: the one that has waited longest "
-                     "for its client is closed"));
+                     " connections, its limit: the connection that has waited "
+                     "longest for its client is closed"));
     AdminConnection* oldest = nullptr;
     for (const auto& [connection, owner] : connections_) {
       if (connection->waits_since() == 0) continue;

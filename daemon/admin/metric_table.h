@@ -64,7 +64,7 @@
   TOTAL(admin_requests, "actord_admin_requests_total", \
         "Requests that the admin port has answered.") \
   TOTAL(admin_requests_refused, "actord_admin_requests_refused_total", \
-        "Requests to the admin port that were no HTTP/1.1, were too large, or " \
+        "Requests to the admin port that were not HTTP/1.1, were too large, or " \
         "had a host that is not allowed.") \
   GAUGE(resident_memory, "process_resident_memory_bytes", \
         "Resident memory of the daemon.") \

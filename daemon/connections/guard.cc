@@ -309,9 +309,9 @@ void ConnectionGuard::CutFlood(const Connection& connection, Verdict verdict,
         " cut: it has begun or reset more calls than the daemon can read; ",
         "server.max_concurrent_streams limits the open calls"));
   } else {
-    bytes_warning_.Say(
-        absl::StrCat("connection of ", PeerText(connection),
-                     " cut: it sends bytes that are no call and no message"));
+    bytes_warning_.Say(absl::StrCat(
+        "connection of ", PeerText(connection),
+        " cut: it sends bytes that are neither a call nor a message"));
   }
 }
 

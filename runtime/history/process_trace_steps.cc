@@ -166,7 +166,7 @@ void ProcessTrace::TakeConsumed(const records::Step& record, uint64_t position,
   } else {
     item.kind = HistoryKind::kMessage;
     item.position = position;
-    item.detail = "the journal does not keep this event any more";
+    item.detail = "the journal no longer holds this event";
   }
   item.step = record.turn.step;
   items.push_back(std::move(item));

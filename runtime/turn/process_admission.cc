@@ -132,14 +132,14 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
     return Error(absl::StatusCode::kNotFound, reason::kUnknownProcessType,
                  absl::StrCat("no plugin has the process type \"",
                               Excerpt(request.process_type),
-                              "\"; GetStatus lists those that there are"));
+                              "\"; GetStatus lists the known types"));
   }
   const uint32_t method = type->FindMethod(request.method);
   if (method == ProcessType::kNoSuchMethod) {
     return Error(absl::StatusCode::kNotFound, reason::kUnknownMethod,
                  absl::StrCat("process type ", type->name, " has no method \"",
                               Excerpt(request.method),
-                              "\"; GetStatus lists those that it has"));
+                              "\"; GetStatus lists its methods"));
   }
   status = CheckSizes(request);
   if (!status.ok()) return status;

@@ -185,13 +185,13 @@ ExitStatus RunBackup(Invocation& invocation, const std::string& directory) {
 }
 
 constexpr char kBackupFooter[] = R"(
-Copies the store of the daemon, while it serves, into DIR, which must not exist or be
-empty. Everything that was acknowledged before the command is in the backup. Each file
-is synced, and the file BACKUP comes last: a directory without it is no complete backup.
+Copies the store of the daemon, while it serves, into DIR, a new or an empty directory.
+Everything that was acknowledged before the command is in the backup. Each file
+is synced, and the file BACKUP comes last: a directory without it is not a complete backup.
 At the end all files are read again and compared with their SHA-256.
 
-To restore: actord --restore DIR --store NEW. Before, "actorctl store verify DIR" checks
-that the copy can be opened. Keep the directory private: it holds all payloads.
+To restore: actord --restore DIR --store NEW. "actorctl store verify DIR" first checks that
+the copy can be opened. Keep the directory private: it holds all payloads.
 
 Examples:
   actorctl backup /backup/$(date +%F)
