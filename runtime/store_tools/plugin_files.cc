@@ -63,7 +63,7 @@ absl::Status PluginFiles::OpenFolder() {
 absl::Status PluginFiles::Keep(const std::string& sha256, Read original) {
   absl::Status present = Check(sha256);
   if (present.ok()) {
-    // A crash may have come before its name was durable.
+    // A crash may have come before the file's name was durable.
     absl::Status status = OpenFolder();
     return status.ok() ? files_.SyncDirectory(folder_) : status;
   }

@@ -1,6 +1,6 @@
 // The plugin files that a store keeps, as `plugins/<SHA-256>.so` below its
-// directory: a process that another version of a plugin has written goes on
-// with the code that knows its history.
+// directory: a process whose state was written by another version of a plugin
+// continues with the code that knows its history.
 //
 // A file appears under its name when its content is durable. A crash leaves at
 // most a file with the suffix .new, which the next Keep replaces.
@@ -34,15 +34,15 @@ class PluginFiles {
   // many. 0: the end of the file.
   using Read = absl::FunctionRef<absl::StatusOr<size_t>(
       uint64_t offset, size_t bytes, char* into)>;
-  // The store has this file, durably, when it returns. Writes the file if it is
-  // not there or damaged. DATA_LOSS: the original has another digest.
+  // When it returns, the store has this file, durably. Writes the file if it is
+  // missing or damaged. DATA_LOSS: the original has another digest.
   absl::Status Keep(const std::string& sha256, Read original);
-  // NOT_FOUND: the store does not have the file. DATA_LOSS: the file has
-  // another content.
+  // NOT_FOUND: the store does not have the file. DATA_LOSS: the file has other
+  // contents.
   absl::Status Check(const std::string& sha256);
   // The files that the store has, in ascending order, whatever their contents.
   absl::StatusOr<std::vector<std::string>> List();
-  // Removes the file and what a crash has left of it.
+  // Removes the file and any leftovers of a crash.
   absl::Status Remove(const std::string& sha256);
 
  private:
