@@ -1,6 +1,6 @@
-// The plugins of a store: the file of each, and the number by which the records
-// name it. A plugin gets its number before a type of it is in force, and its
-// file is durable before the number is.
+// The plugins of a store: their files, and the numbers by which the records
+// name them. A plugin gets its number before any of its types is in force, and
+// its file is durable before its number.
 //
 // Thread-safety: one thread at a time. Ownership: borrows the store.
 #pragma once
@@ -30,9 +30,9 @@ class KeptPlugins {
   KeptPlugins(const KeptPlugins&) = delete;
   KeptPlugins& operator=(const KeptPlugins&) = delete;
 
-  // The number of a plugin; its file is kept from now on. `digest`: SHA-256 of
-  // the file, 64 hexadecimal digits. `file`: open for reading. Errors say why
-  // the file cannot be kept.
+  // Keeps the file of a plugin from now on, and returns its number. `digest`:
+  // SHA-256 of the file, 64 hexadecimal digits. `file`: open for reading.
+  // Errors say why the file cannot be kept.
   absl::StatusOr<runtime::records::PluginNumber> Keep(
       const std::string& name, const std::string& version,
       const std::string& digest, int file);
@@ -47,9 +47,9 @@ class KeptPlugins {
   [[nodiscard]] absl::StatusOr<Kept> Find(
       runtime::records::PluginNumber number) const;
 
-  // Removes the files of plugins that are not in `used` and that Keep was not
-  // called for, but for the `most` newest of them. The log says what was
-  // removed, and what could not be.
+  // Removes the files of plugins that are not in `used` and for which Keep was
+  // not called, except the `most` newest of these. The log names the files that
+  // were removed or could not be removed.
   void RemoveUnused(
       const absl::flat_hash_set<runtime::records::PluginNumber>& used,
       size_t most, Logger& logger);
@@ -62,7 +62,7 @@ class KeptPlugins {
   runtime::OpenedStore& store_;
   runtime::PluginFiles files_;
   std::map<runtime::records::PluginNumber, runtime::records::Plugin> plugins_;
-  // The plugins that Keep was called for.
+  // The plugins for which Keep was called.
   absl::flat_hash_set<runtime::records::PluginNumber> loaded_;
 };
 

@@ -61,7 +61,7 @@ absl::Status JournalApplier::KeepHistory(const Resident& process,
   if (process.entry.durability != records::Durability::kReplay) {
     return absl::OkStatus();
   }
-  // An image stands for everything up to its step.
+  // An image replaces everything up to its step.
   if (record.image.has_value()) return EndHistory(process);
   std::string key = KeyOf(KeyKind::kHistory, process.pid, lsn_);
   for (const Consumed& one : history.consumed) {
