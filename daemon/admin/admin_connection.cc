@@ -22,7 +22,7 @@ constexpr unsigned kHeaderTooLarge = 431;
 
 constexpr unsigned kHttp11 = 11;
 constexpr size_t kReadBytes = 2048;
-// What a lingering connection reads and drops.
+// Maximum number of bytes that a lingering connection reads and drops.
 constexpr size_t kMaxDroppedBytes = 64 << 10;
 
 }  // namespace

@@ -35,7 +35,7 @@ struct UseOption {
   bool none = false;
 };
 
-// The path of the file, or why there is none.
+// The path of the file, or the reason why there is none.
 absl::StatusOr<std::string> PathFor(const Invocation& invocation) {
   std::string path = ContextsPath(invocation.environment().variable);
   if (!path.empty()) return path;
@@ -58,7 +58,7 @@ std::string Typed(const CLI::App& app, const std::string& option) {
   return found->count() == 0 ? std::string() : found->as<std::string>();
 }
 
-// Reads the files of the context once, so that an error shows at once.
+// Reads the files of the context once, to report an error at once.
 absl::Status TryFiles(const Context& context) {
   auto tls =
       ReadTlsOptions(context.tls, [](const char*) { return std::string(); });

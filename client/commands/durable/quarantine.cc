@@ -84,7 +84,7 @@ ExitStatus ListQuarantined(Invocation& invocation,
   return ExitStatus::kDone;
 }
 
-// Writes what has become of each process that was tried.
+// Writes the result of the retry of each process.
 class TriedWriter {
  public:
   explicit TriedWriter(Invocation& invocation)

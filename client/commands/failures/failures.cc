@@ -28,7 +28,7 @@ struct FailuresOptions {
 
 // Unit: characters of the text.
 constexpr size_t kFailureTextWidth = 100;
-// Between two requests of --follow.
+// Pause between two requests of --follow.
 constexpr absl::Duration kFollowEvery = absl::Seconds(1);
 
 std::string OrDashOfFailure(const std::string& text) {

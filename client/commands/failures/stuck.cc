@@ -25,10 +25,10 @@ struct StuckOptions {
   std::string type;
 };
 
-// Between the two looks at a process whose waiting time the daemon does not
-// know.
+// Pause between the two samples of a process whose waiting time the daemon does
+// not know.
 constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
-// Maximum number of processes that are looked at twice.
+// Maximum number of processes that are sampled twice.
 constexpr size_t kMaxSuspects = 1000;
 // Unit: characters of a text that a program has written.
 constexpr size_t kForeignWidth = 100;
@@ -206,7 +206,7 @@ class StuckSearch {
           return response.processes();
         },
         [&](const v1::Process& process) {
-          // A blocked process without messages keeps nobody waiting.
+          // Nobody waits for a blocked process without messages.
           const bool waits = state != v1::PROCESS_STATE_BLOCKED ||
                              process.mailbox_messages() > 0;
           if (!waits || ToTime(process.create_time()) > latest_ ||
@@ -222,8 +222,8 @@ class StuckSearch {
         [] {});
   }
 
-  // Looks at the suspects again. The ones that have taken no step meanwhile are
-  // stuck.
+  // Samples the suspects again. A suspect that has taken no step since the
+  // first sample is stuck.
   absl::Status AddSuspects() {
     if (suspects_.empty()) return absl::OkStatus();
     pollfd interrupt{.fd = invocation_.environment().cancellation.fd(),

@@ -49,7 +49,7 @@ absl::StatusOr<int64_t> Milliseconds(const char* option,
   return absl::ToInt64Milliseconds(*duration);
 }
 
-// Text stays as it is. The schedule keeps it in JSON, which has no other bytes.
+// Accepts only text, because the schedule keeps it in JSON.
 absl::StatusOr<std::string> Text(Invocation& invocation, const char* option,
                                  const std::string& argument) {
   const Environment& environment = invocation.environment();
@@ -143,7 +143,7 @@ ExitStatus RunAdd(Invocation& invocation, const AddFlags& flags) {
                 {"durability", EnumName(response->durability())}};
   const absl::StatusOr<Json> answer =
       AskSchedule(invocation, response->pid(), "show");
-  // The schedule is there, whether or not it can be asked.
+  // The schedule exists even if it does not answer.
   if (answer.ok()) state.update(*answer);
   WriteSchedule(invocation, flags.name, state);
   return ExitStatus::kDone;

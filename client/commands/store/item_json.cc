@@ -183,7 +183,7 @@ class Reader {
     }
     Take(inner);
   }
-  // Takes a field that says nothing about the item.
+  // Accepts a field that does not belong to the item.
   void Ignore(const char* name) { used_.insert(name); }
 
   absl::Status Finish() {
@@ -281,7 +281,7 @@ class Reader {
   absl::Status status_;
 };
 
-// The bodies of items are in them.
+// The body of an item is in the item.
 void Place(uint64_t position, runtime::Mail& mail) { mail.lsn = position; }
 void PlaceBodies(runtime::AnyItem& item) {
   if (auto* const letter = std::get_if<runtime::LetterItem>(&item)) {
