@@ -23,8 +23,8 @@ absl::Status Damaged(const Pid& pid, std::string_view what) {
                                           FormatPid(pid), " ", ToAbsl(what)));
 }
 
-// Puts what waits for the process into its mailbox. No other thread knows of
-// the process.
+// Puts the waiting events of the process into its mailbox. No other thread
+// knows of the process.
 void FillMailbox(Process& process, const StoredProcess& stored,
                  OwnerLimits& bytes_of, Lane& lane) {
   const uint32_t generation =
@@ -43,7 +43,7 @@ void FillMailbox(Process& process, const StoredProcess& stored,
     last = event;
     ++count;
     units += event->units();
-    // They were taken before, so they are kept above the quota, too.
+    // They were accepted before, so they are kept even above the quota.
     const Owner owner = stored.entry.runtime.owner;
     if (bytes_of.TakeAnyway(owner, event->units() * kBufferUnitBytes)) {
       event->charged = owner;
@@ -90,7 +90,7 @@ void FillMailbox(Process& process, const StoredProcess& stored,
   Activity::Add(process.activity, Activity::ForMessages(count, units));
 }
 
-// Init, or Init again, gets the input.
+// Keeps the input for Init, which may run a second time.
 void KeepInput(Process& process, const ProcessEntry& entry, Lane& lane) {
   if (entry.input.bytes.empty() && entry.input.content_type.empty()) return;
   process.input =
@@ -125,7 +125,7 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
     state.yields = image.yields;
     state.lifetime_ns = image.lifetime_ns;
     for (const records::OwedCall& owed : image.owed_calls) {
-      // From outside it has a message id. Volatile callers have ended.
+      // A call from outside has a message id. Volatile callers have ended.
       state.calls[owed.call].is_kept = owed.caller.empty();
       state.calls[owed.call].yield = {owed.caller, owed.tag};
     }
@@ -191,7 +191,8 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
     return nullptr;
   }
   if (stored.WaitsForMessages() && !stored.image) {
-    // The store leaves out what most processes do not need at the start.
+    // The store leaves out the parts that most processes do not need at the
+    // start.
     absl::StatusOr<StoredProcess> whole =
         options.store->ReadProcess(stored.pid);
     if (!whole.ok()) return whole.status();
@@ -276,7 +277,8 @@ absl::Status Runtime::Core::Recover() {
   absl::Status status = durable->store().ForEachProcess(
       [&](StoredProcess&& stored) -> absl::Status {
         if (!stored.entry.runtime.watches.empty()) {
-          // A copy: a process that has not been told of an end is not dormant.
+          // A copy, because a process that has not received an end is not
+          // dormant.
           watches.push_back(
               {stored.pid, stored.entry.runtime.watches, stored.exits});
         }

@@ -1,5 +1,5 @@
-// What the start of the daemon and the return of a dormant process share: how a
-// process in the store becomes one in memory.
+// The common part of the start of the daemon and the return of a dormant
+// process: makes a process in memory from a process in the store.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace actord::runtime {
 
-// What the store says of the process, besides its mailbox. Takes the image.
-// DATA_LOSS: the store is damaged. Precondition: no other thread knows of the
-// process.
+// Fills in everything in the store about the process, except its mailbox. Takes
+// the image. DATA_LOSS: the store is damaged. Precondition: no other thread
+// knows of the process.
 absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane);
 

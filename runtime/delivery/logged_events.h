@@ -2,7 +2,8 @@
 // the position of the event's body, so that the step that consumes an event can
 // name it.
 //
-// Thread-safety: any thread, with its own lane. Ownership: of the caller.
+// Thread-safety: any thread, with its own lane. Ownership: the caller owns the
+// envelopes.
 #pragma once
 
 #include <actord/text.h>
@@ -17,8 +18,8 @@
 
 namespace actord::runtime {
 
-// The order to a durable process to become dormant, if it still has taken this
-// number of steps. All its records are before the position.
+// The order to a durable process to become dormant, unless it has taken more
+// steps than this number. All of its records are before the position.
 struct PassivateHeader {
   uint64_t steps = 0;
   uint64_t position = 0;
@@ -48,7 +49,7 @@ inline Envelope* NewLoggedMessage(const actord_pid& from,
   return envelope;
 }
 
-// `tag`: of the yield of the caller, `from`.
+// `tag`: the tag of the yield of the caller, `from`.
 inline Envelope* NewLoggedCall(const actord_pid& from, uint64_t tag,
                                std::string_view topic,
                                const actord_payload& payload, uint64_t position,

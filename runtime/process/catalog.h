@@ -71,23 +71,23 @@ struct ProcessType {
   std::string version;  // version of that plugin; "": not known
   // Another number for another plugin file, version or name.
   uint64_t code = 0;
-  // What the records of the store name the plugin file by; 0: it is built in,
-  // or there is no store.
+  // The number of the plugin file in the records of the store; 0: it is built
+  // in, or there is no store.
   uint32_t plugin_number = 0;
-  // How its processes can be durable.
+  // The kind of durability of its processes.
   rules::TypeDurability durability;
   // Whether its processes can be durable.
   [[nodiscard]] bool can_be_durable() const {
     return durability.kind != rules::Durability::kNone;
   }
-  // The version in whose code durable processes of this version run, or in
-  // which they go on with their next turn, unless it refuses them.
+  // The version in which durable processes of this version run, or continue
+  // with their next turn, unless it refuses them.
   [[nodiscard]] const ProcessType& newest_durable() const {
     const ProcessType* const newer =
         durable_upgrade_to.load(std::memory_order_acquire);
     return newer == nullptr ? *this : *newer;
   }
-  // Whether the journal holds the inputs of their steps, not their states.
+  // Whether the journal holds the inputs of steps instead of states.
   [[nodiscard]] bool is_replayed() const {
     return durability.kind == rules::Durability::kReplay;
   }
@@ -155,14 +155,14 @@ class Catalog {
 
   // Checks the descriptors (sizes, names, pointers, limits of abi.h) and adds
   // all of them or none. Returns the types, in the order of the entries.
-  // INVALID_ARGUMENT says what is wrong with a descriptor, ALREADY_EXISTS says
-  // which plugin has the name already.
+  // INVALID_ARGUMENT names the mistake in a descriptor, ALREADY_EXISTS names
+  // the plugin that already has the name.
   absl::StatusOr<std::vector<const ProcessType*>> Add(
       const CatalogEntries& entries);
-  // Adds the types of a former version, without its commands, for processes
-  // that the store has of this version. FindProcessType does not find them.
-  // Durable processes upgrade from them to the types in force of the same
-  // names. INVALID_ARGUMENT: as Add.
+  // Adds the types of a former version, without its commands, for processes of
+  // this version in the store. FindProcessType does not find them. Durable
+  // processes upgrade from them to the types in force of the same names.
+  // INVALID_ARGUMENT: as Add.
   absl::StatusOr<std::vector<const ProcessType*>> AddFormer(
       const CatalogEntries& entries);
   // Add for one process type or one command handler.
@@ -179,9 +179,9 @@ class Catalog {
   // number is not 0.
   [[nodiscard]] const ProcessType* FindVersion(std::string_view name,
                                                uint32_t plugin_number) const;
-  // The type for a process that the store has: of the plugin file that has
-  // written its state, if that was added, otherwise the one in force. Null: no
-  // type of this name is in force.
+  // The type for a process in the store: the type of the plugin file that has
+  // written its state, if that file was added, otherwise the type in force.
+  // Null: no type of this name is in force.
   [[nodiscard]] const ProcessType* FindStored(std::string_view name,
                                               uint32_t plugin_number) const;
   [[nodiscard]] const std::vector<const ProcessType*>& process_types() const {
@@ -215,8 +215,8 @@ class Catalog {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static std::unique_ptr<ProcessType> TypeOf(
       const actord_process_type* descriptor, const CatalogEntries& entries);
-  // Sets to what all former versions of `type` upgrade: to `type` if the
-  // upgrade is `wanted` and possible, otherwise to null.
+  // Sets the upgrade target of all former versions of `type`: `type` if the
+  // upgrade is `wanted` and possible, otherwise null.
   void UpgradeTo(const ProcessType& type, bool wanted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
