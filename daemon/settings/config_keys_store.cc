@@ -68,7 +68,7 @@ void AddDiskKeys(std::vector<ConfigKey>& keys) {
       ACTORD_MEMBER(store.checkpoint_interval)));
 }
 
-// What the store keeps, and for how long.
+// The data that the store keeps, and for how long.
 void AddKeptKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(Single(
       {"store.result_ttl", "store-result-ttl", "DURATION",

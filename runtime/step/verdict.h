@@ -28,7 +28,8 @@ inline bool EndsLife(const TurnInput& input, const StepRecord& record) {
                     "verdict.h: the step did not fail");
   return record.verdict == ACTORD_STEP_DONE || input.step >= input.max_steps;
 }
-// Why a process ends that has taken all its steps and is not done.
+// The cause of the end of a process that has taken all its steps and is not
+// done.
 EndCause OutOfSteps(const TurnInput& input);
 // Returns why the process ends. Precondition: EndsLife.
 inline EndCause EndOfLife(const TurnInput& input, const StepRecord& record) {

@@ -121,7 +121,8 @@ void Homes::EnterDormant(const Pid& pid) {
 void Homes::Sleep(const Pid& pid) {
   Home& home = (*homes_)[HomeOf(pid)];
   home.sleeps.fetch_add(1, std::memory_order_relaxed);
-  // Release: whoever sees the even generation of the slot sees this place.
+  // Release: a thread that sees the even generation of the slot sees this
+  // place.
   MakeEntry(home, pid.slot)
       .resident.store(kDormantResident, std::memory_order_release);
   dormant_.fetch_add(1, std::memory_order_relaxed);
