@@ -131,7 +131,7 @@ struct NamedContext {
   Context context;
 };
 
-// The context that is named, or the one in use; empty: there is none.
+// The named context, or the context in use; empty: there is none.
 absl::StatusOr<NamedContext> ReadContext(const Typed& typed,
                                          const Environment& environment) {
   const std::string path = ContextsPath(environment.variable);
@@ -158,8 +158,8 @@ absl::StatusOr<NamedContext> ReadContext(const Typed& typed,
   return NamedContext{"context " + name, *std::move(context)};
 }
 
-// Sets the address, and forgets what the context holds for another address: a
-// token is for one daemon alone.
+// Sets the address. If it is not the address of the context, drops the
+// context's token and TLS files, because a token is for one daemon only.
 absl::Status SetAddress(const Typed& typed, const Environment& environment,
                         NamedContext& named, GlobalOptions& options) {
   const std::string variable = environment.variable("ACTORD_ADDRESS");

@@ -35,8 +35,8 @@ class Coming {
     }
     parker_.Notify();
   }
-  // Returns the result; nullopt: there was no result within `patience`,
-  // whatever happens to the time of day. For one thread.
+  // Returns the result; nullopt: there was no result within `patience`, which
+  // does not depend on the time of day. For one thread.
   std::optional<T> WaitFor(absl::Duration patience) {
     const runtime::Clock& clock = runtime::Clock::System();
     const bool is_endless = patience == absl::InfiniteDuration();
@@ -76,11 +76,11 @@ void LogEnd(const runtime::Outcome& outcome, Logger& logger) {
   }
 }
 
-// Ends the wait of the moment when a shutdown is requested. The callback of the
+// Ends the current wait when a shutdown is requested. The callback of the
 // shutdown may outlive the start.
 class Interruption {
  public:
-  // Only one `tell` counts, that of the last call.
+  // Only the `tell` of the last call counts.
   void SetWait(std::function<void()> tell) {
     const absl::MutexLock lock(&mutex_);
     if (requested_) return tell();
@@ -125,8 +125,8 @@ class BootTree {
       if (!state.ok()) return state.status();
       const bool is_new = *state == BootTreeState::kStarted;
       const absl::Status up = AwaitStarted(pid);
-      // Somebody has cancelled the tree of the store, and the daemon was killed
-      // before it had ended.
+      // The tree of the store was cancelled, and the daemon was killed before
+      // the tree had ended.
       if (was_cancelled_ && !is_new) continue;
       if (!up.ok()) return up;
       logger_.Info(absl::StrCat(
@@ -184,7 +184,7 @@ class BootTree {
   }
 
   // Calls `ask` again while the disk is behind, which is likely when many
-  // durable processes go on at once.
+  // durable processes continue at once.
   template <typename Ask>
   auto Insist(const Ask& ask) {
     constexpr uint64_t kAskAgainNs = 50'000'000;
@@ -204,7 +204,7 @@ class BootTree {
     }
   }
 
-  // `pid`: gets the supervisor.
+  // `pid` receives the PID of the supervisor.
   absl::StatusOr<BootTreeState> FindOrSubmit(runtime::Pid& pid) {
     const absl::StatusOr<runtime::Pid> found = runtime_.FindName(kBootName);
     if (found.ok()) {
@@ -232,7 +232,7 @@ class BootTree {
   }
 
   // Whether the supervisor of the store was started from the file. kStarted: it
-  // has ended meanwhile.
+  // has ended in the meantime.
   absl::StatusOr<BootTreeState> Compare(const runtime::Pid& pid) {
     const absl::StatusOr<runtime::ProcessInfo> info = runtime_.Describe(pid);
     if (info.ok() && info->process_type != kSupervisorType) {
@@ -253,9 +253,10 @@ class BootTree {
     if (input->bytes == options_.spec) return BootTreeState::kContinued;
     if (options_.replace) return BootTreeState::kDiffers;
     logger_.Warning(absl::StrCat(
-        "boot.tree: the file differs from what the tree in the store, process ",
+        "boot.tree: the file differs from the text from which the tree in the "
+        "store, process ",
         runtime::FormatPid(pid),
-        ", was started from. The tree in the store goes on; \"actord "
+        ", was started. The tree in the store goes on; \"actord "
         "--boot-tree-replace\" ends it and starts the tree of the file"));
     return BootTreeState::kDiffers;
   }
@@ -264,8 +265,9 @@ class BootTree {
   // name is free.
   absl::Status End(const runtime::Pid& pid) {
     logger_.Info(absl::StrCat(
-        "boot.tree: the file differs from what the tree in the store, process ",
-        runtime::FormatPid(pid), ", was started from, which is ended"));
+        "boot.tree: the file differs from the text from which the tree in the "
+        "store, process ",
+        runtime::FormatPid(pid), ", was started. The daemon ends that tree"));
     // A tree that does not end in time is terminated, while there is time left.
     const absl::Status status = Insist([&] {
       return runtime_.Cancel(pid, "the boot tree is replaced", Left() / 4 * 3);
@@ -275,7 +277,7 @@ class BootTree {
     if (absl::IsCancelled(waited) || absl::IsDeadlineExceeded(waited)) {
       return waited;
     }
-    // The outcome is told a moment before the name is free.
+    // The outcome arrives a moment before the name is free.
     constexpr uint64_t kLookAgainNs = 1'000'000;
     while (HoldsName(pid)) {
       if (Left() <= absl::ZeroDuration()) return Late();
@@ -321,7 +323,7 @@ class BootTree {
   void LogLaterEnd(const runtime::Pid& pid) {
     runtime_.Await(pid, [&runtime = runtime_, &logger = logger_](
                             absl::StatusOr<runtime::Outcome> outcome) {
-      // While the daemon ends, the end of the supervisor is no failure.
+      // While the daemon ends, the end of the supervisor is not a failure.
       const bool serves = runtime.Stats().state == runtime::RunState::kServing;
       if (outcome.ok() && serves) LogEnd(*outcome, logger);
     });

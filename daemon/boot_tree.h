@@ -1,6 +1,6 @@
 // Starts the first processes of a daemon: one supervisor under the name "boot".
 // The input of the supervisor is a file. With a store the supervisor is
-// durable: the next start finds it, and it goes on.
+// durable: the next start finds it, and it continues.
 //
 // Thread-safety: the functions are for the thread that starts the daemon.
 #pragma once
@@ -27,13 +27,13 @@ absl::StatusOr<std::string> ReadBootTree(const std::string& path,
                                          size_t max_payload_bytes);
 
 // Starts the supervisor with the input `spec`, or finds it in the store, and
-// returns when all of its children have been up. `state`: gets where the tree
-// comes from. FAILED_PRECONDITION: the supervisor gave up, or another process
-// has its name; the error contains the reason. DEADLINE_EXCEEDED:
-// `boot_timeout` of the configuration has passed. CANCELLED: a shutdown was
-// requested. After an error the started processes end with the runtime, but for
-// durable ones. After success, a later failure of the supervisor is logged to
-// `logger`, which must outlive the runtime.
+// returns when all of its children have been up. `state` receives the origin of
+// the tree. FAILED_PRECONDITION: the supervisor gave up, or another process has
+// its name; the error contains the reason. DEADLINE_EXCEEDED: `boot_timeout` of
+// the configuration has passed. CANCELLED: a shutdown was requested. After an
+// error the started processes end with the runtime, except durable ones. After
+// success, a later failure of the supervisor is logged to `logger`, which must
+// outlive the runtime.
 absl::Status StartBootTree(const std::string& spec, const Config& config,
                            runtime::Runtime& runtime, ShutdownControl& shutdown,
                            Logger& logger, BootTreeState& state);

@@ -50,7 +50,7 @@ class Daemon {
  public:
   // The new daemon has started nothing, but RequestShutdown may be called.
   // `check` decides which calls the service refuses (call_gate.h); null: the
-  // tokens of the configuration decide.
+  // configured tokens decide.
   static std::unique_ptr<Daemon> Create(const Config& config, Logger& logger,
                                         CallCheck check = nullptr);
   // Starts the daemon, which serves when Open returns. If a shutdown was
@@ -102,22 +102,22 @@ class Daemon {
   Daemon(const Config& config, Logger& logger, CallCheck check);
   absl::Status OpenAll();
   absl::Status StartRuntime();
-  // Opens the store, unless there is none.
+  // Opens the store, if one is configured.
   absl::Status OpenStore();
   // Starts the runtime, and tidies the plugin files of the store.
   absl::Status StartProcesses();
-  // The store has processes of another version than the one in force.
+  // Loads the plugin of store processes whose version is not in force.
   void LoadFormer(runtime::records::PluginNumber number);
-  // Gives the owners that the store knows the numbers that they had. DATA_LOSS:
-  // the store is damaged.
+  // Gives the owners in the store their former numbers. DATA_LOSS: the store is
+  // damaged.
   absl::Status RestoreOwners();
-  // Starts what reads the store for clients, unless there is none.
+  // Starts the threads that read the store for clients, if there is a store.
   absl::Status StartStoreReaders();
-  // Watches the disk of the store, unless there is none.
+  // Watches the disk of the store, if there is a store.
   absl::Status StartStoreWatch();
   runtime::RuntimeOptions OptionsOfRuntime();
-  // Logs the loaded plugins, and why their copies are not in the directory of
-  // the configuration.
+  // Logs the loaded plugins, and the reason if their copies are not in the
+  // configured directory.
   void LogPlugins();
   absl::Status StartServer();
   absl::Status StartTls();
@@ -126,7 +126,7 @@ class Daemon {
   [[nodiscard]] HealthReport Health() const;
   [[nodiscard]] HealthReport Readiness() const;
   [[nodiscard]] std::string Metrics(const AdminCounts& counts) const;
-  // Warns of each address that strangers reach, and of what they can do there.
+  // Warns of each address that strangers can reach, and of their rights there.
   void WarnOfStrangers();
   // Returns the configuration of the start with the changes of every Reload.
   [[nodiscard]] Config InForce() const;

@@ -1,5 +1,5 @@
-// What the daemon does about TLS, about strangers who reach its addresses, and
-// for its admin port.
+// The parts of the daemon for TLS, for addresses that strangers can reach, and
+// for the admin port.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -110,7 +110,8 @@ std::string Daemon::Metrics(const AdminCounts& counts) const {
         absl::ToDoubleSeconds(tls_->current()->not_after() - absl::UnixEpoch());
   }
   if (store_ != nullptr) {
-    // In this order: no position is behind one that was read before it.
+    // Read in this order, so that each position is at or after the previous
+    // one.
     const uint64_t applied = store_->Applied();
     const uint64_t durable = store_->journal().DurableLsn();
     const uint64_t tail = store_->journal().Tail();

@@ -28,7 +28,7 @@ void Daemon::Reload(const Config& fresh) {
   Config next = fresh;
   size_t& payload = next.runtime.max_payload_bytes;
   payload = std::min(payload, server_->max_payload_bytes());
-  // Without a file of tokens at the start there is nobody to change the mode.
+  // Without a file of tokens at the start the mode cannot change.
   if (access_ == nullptr) {
     next.auth_mode = old.auth_mode;
     next.quotas = old.quotas;

@@ -26,7 +26,7 @@ uint64_t NanosecondsOf(absl::Duration duration) {
 runtime::OpenedStore::Options OptionsOf(const StoreSettings& settings) {
   constexpr uint64_t kMaxRecordBytes = 16 << 20;
   constexpr uint64_t kMaxGroupBytes = 1 << 20;
-  // Room for what is appended together, beside the largest records.
+  // Room for records that are appended together, beside the largest records.
   constexpr uint64_t kMinRingBytes = 8 << 20;
   runtime::OpenedStore::Options options;
   runtime::JournalOptions& journal = options.journal;
@@ -86,7 +86,8 @@ absl::Status Daemon::OpenStore() {
   options.marked_threads =
       static_cast<size_t>(kMaxWorkers + config_.runtime.max_blocked_threads);
   options.failed = [this](const absl::Status& status) {
-    // Nobody knows what the disk has. Nothing that was not durable has left.
+    // The contents of the disk are unknown. No data has left that was not
+    // durable.
     logger_.Error(absl::StrCat(
         "the store has failed, so the daemon ends: ", status.message(),
         ". Everything that was acknowledged is on the disk. Check the disk and "
@@ -162,7 +163,7 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
     options.load_former = [this](runtime::records::PluginNumber number) {
       LoadFormer(number);
     };
-    // States keep PIDs, so no start may have those of another one.
+    // States keep PIDs, so no two starts may have the same PIDs.
     options.incarnation =
         static_cast<uint32_t>(store_->journal().report().incarnation);
   }

@@ -45,7 +45,7 @@ void AddInheritedSockets(const std::vector<int>& sockets, Config& config) {
   if (!sockets.empty() && config.listen_is_default) config.listen.clear();
 }
 
-// What a start checks before it listens.
+// The checks of a start before it listens.
 absl::Status CheckNetwork(const Config& config) {
   Logger silent(config.log_format, runtime::LogLevel::kError);
   const auto tls =

@@ -26,7 +26,7 @@ std::string PathBeside(const std::string& path, std::string_view purpose) {
   return absl::StrCat(path, ".", getpid(), ".", std::string(purpose));
 }
 
-// Writes all of `text`. False: a write has failed, and errno says why.
+// Writes all of `text`. False: a write has failed, and errno has the reason.
 bool WriteAll(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = write(descriptor, text.data(), text.size());

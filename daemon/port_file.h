@@ -14,7 +14,7 @@
 namespace actord::daemon {
 
 // Removes the file of an earlier run, so that no client reads a port that is
-// not served. A missing file is no error.
+// not served. A missing file is not an error.
 absl::Status RemovePortFile(const std::string& path);
 
 class PortFile {

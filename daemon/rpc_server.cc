@@ -34,7 +34,8 @@ constexpr size_t kMinServerBytes = size_t{1} << 30;
 // A client that vanishes silently is noticed after this time.
 constexpr int kKeepaliveTimeMs = 60'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
-// How long calls may go on when their connection has reached its highest age.
+// How long calls may continue when their connection has reached its maximum
+// age.
 constexpr int kConnectionAgeGraceMs = 30'000;
 // gRPC reads at most this much at once, not 4 MiB. Bytes that gRPC has not read
 // are dropped when a connection is cut.

@@ -22,7 +22,7 @@ namespace actord::daemon {
 
 class RpcServer {
  public:
-  // The addresses of a configuration, those of the admin port included,
+  // The addresses of a configuration, including those of the admin port,
   // reserved against other daemons.
   using Reservation = std::vector<std::unique_ptr<SocketLock>>;
   // UNAVAILABLE if the daemon cannot listen on an address; the message names
@@ -57,8 +57,8 @@ class RpcServer {
 
   // Tells health checks whether to send work here.
   void SetServing(bool serving);
-  // Accepts no connection any more, and lets open calls finish until `grace`
-  // has passed. Then cuts all connections. Returns when no call is left.
+  // Stops accepting connections, and lets open calls finish until `grace` has
+  // passed. Then cuts all connections. Returns when no call is left.
   void Stop(absl::Duration grace);
 
  private:

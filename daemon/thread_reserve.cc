@@ -35,7 +35,7 @@ using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*),
 // gRPC's threads run callbacks of the daemon, which need far less.
 constexpr size_t kStackBytes = size_t{1} << 20;
 
-// What a kept thread will run.
+// The function that a kept thread will run.
 struct Kept {
   pthread_t thread{};
   void* (*function)(void*) = nullptr;

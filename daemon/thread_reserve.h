@@ -1,12 +1,12 @@
 // Threads that gRPC gets when the system has none left.
 //
-// gRPC 1.51 takes a thread that the system refused for one that runs. The calls
+// gRPC 1.51 does not notice that the system has refused it a thread. The calls
 // that wait for this thread are never answered, not even when the system has
 // threads again. So the daemon keeps kThreads threads from its start on, and
 // replaces pthread_create for the whole program: if the system refuses a thread
-// to gRPC's libraries, a kept thread runs the function instead. All others get
-// the error, because they know what to do with it. Later calls of
-// pthread_create fill the reserve again, as soon as the system has threads.
+// to gRPC's libraries, a kept thread runs the function instead. All other
+// callers get the error, because they handle it. Later calls of pthread_create
+// fill the reserve again, as soon as the system has threads.
 //
 // gRPC asks for few threads at a time, and asks again after a pause. If the
 // reserve is empty, gRPC gets the error.

@@ -28,12 +28,12 @@ struct FileCalls {
 // link, and has the status `old`. The file keeps its owner, group and mode.
 //
 // The bytes are written into a file beside it, ".NAME.new", and are on the disk
-// before the rename. One that an earlier crash left behind is removed. The
-// caller must see to it that nobody else replaces the file in the meantime.
+// before the rename. A file that an earlier crash left there is removed. The
+// caller must make sure that nobody else replaces the file in the meantime.
 //
-// An error that ends in "the file is unchanged" means it. The only other error
-// is DATA_LOSS: the file is replaced, but a loss of power may bring the old one
-// back, because its directory could not be synchronised.
+// After an error that ends in "the file is unchanged", the file is unchanged.
+// The only other error is DATA_LOSS: the file is replaced, but a loss of power
+// may bring the old one back, because its directory could not be synchronised.
 absl::Status ReplaceFile(const std::string& path, std::string_view text,
                          const struct stat& old, const FileCalls& calls = {});
 

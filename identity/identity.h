@@ -1,4 +1,4 @@
-// Who holds a token, and what the token lets its holder do.
+// The holder of a token, and the holder's rights.
 //
 // Thread-safety: values. Any number of threads may read one at a time.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace actord::identity {
 
-// Whose processes the holder sees.
+// The processes that the holder sees.
 enum class Sees { kOwn, kAll };
 
 inline constexpr std::string_view kSeesRule = "own or all";
@@ -46,7 +46,8 @@ constexpr bool IsTokenPattern(std::string_view text) {
 
 struct Identity {
   std::string token_id;
-  // The owner of what the holder does. Several tokens may have the same name.
+  // The owner of everything that the holder starts. Several tokens may have the
+  // same name.
   std::string name;
   Role role = Role::kViewer;
   // From this moment on the token is refused; InfiniteFuture: never.
@@ -61,7 +62,7 @@ struct Identity {
   // pattern, too: true if the holder may work on all commands that match it.
   std::vector<std::string> work = {};
   Sees sees = Sees::kOwn;
-  // Instead of those of the configuration, for all that the owner `name` does.
+  // Quotas of the owner `name`, instead of the configured quotas.
   TokenQuotas quotas = {};
 
   [[nodiscard]] bool MaySubmit(std::string_view process_type) const {

@@ -1,5 +1,5 @@
-// The quotas of a client by their names, as the configuration has them in its
-// section quotas, and as a token may have them for its owner.
+// The quotas of a client by their names, as in the section quotas of the
+// configuration, and as in a token for its owner.
 //
 // Thread-safety: constants, pure functions and values.
 #pragma once
@@ -47,13 +47,13 @@ constexpr bool IsQuotaValue(const QuotaRow& row, uint64_t value) {
   return value == 0 || (value >= row.min && value <= row.max);
 }
 
-// The quotas of one owner, by their index in kQuotaTable; nullopt: the one of
-// the configuration holds.
+// The quotas of one owner, by their index in kQuotaTable; nullopt: the
+// configured quota applies.
 struct TokenQuotas {
   std::array<std::optional<uint64_t>, kQuotas> values;
 
   [[nodiscard]] bool empty() const { return *this == TokenQuotas{}; }
-  // Those of `newer` replace these.
+  // Replaces these quotas by the quotas of `newer`.
   void Update(const TokenQuotas& newer) {
     for (size_t i = 0; i < kQuotas; ++i) {
       if (newer.values[i]) values[i] = newer.values[i];

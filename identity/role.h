@@ -1,4 +1,4 @@
-// Roles, and what each role permits.
+// Roles, and the permissions of each role.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -35,7 +35,7 @@ enum class Permission {
 };
 inline constexpr size_t kPermissions = 8;
 
-// What a holder may do, as in "the role may ...".
+// The permission in words, as in "the role may ...".
 constexpr std::string_view PermissionName(Permission permission) {
   switch (permission) {
     case Permission::kSeeMetadata:
@@ -93,7 +93,8 @@ consteval std::array<RoleRow, kRoles> RoleRows() {
 
 }  // namespace detail
 
-// The only place that says what a role permits, in the order of Role.
+// The permissions of each role, in the order of Role. No other place defines
+// them.
 inline constexpr std::array<RoleRow, kRoles> kRoleTable = detail::RoleRows();
 
 constexpr bool Permits(Role role, Permission permission) {

@@ -54,7 +54,7 @@ absl::StatusOr<Descriptor> CreateFile(const std::string& path) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                        kTokenFileMode));
   if (file.is_open()) {
-    // Whatever the umask is.
+    // Regardless of the umask.
     if (fchmod(file.get(), kTokenFileMode) == 0) return file;
     const int error = errno;
     unlink(path.c_str());
@@ -187,7 +187,7 @@ size_t DifferentCharacters(const std::string& a, const std::string& b) {
   return count;
 }
 
-// What may be meant by an ID that the file does not have.
+// A hint about the meaning of an ID that the file does not have.
 std::string Suggestion(const std::string& id,
                        const std::vector<TokenEntry>& entries) {
   if (const auto in_token = ParseToken(id); in_token.ok()) {

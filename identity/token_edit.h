@@ -41,7 +41,7 @@ absl::StatusOr<Added> AddToken(const std::string& path,
 // Removes the token `id`, and returns it. Comments stay.
 //
 // Errors are those of ReadTokenFile and ReplaceFile, and NOT_FOUND for an ID
-// that the file does not have. The message then names the ID that may be meant.
+// that the file does not have. The message then names a likely ID.
 absl::StatusOr<StoredToken> RevokeToken(const std::string& path,
                                         const std::string& id,
                                         const EditOptions& options);

@@ -1,4 +1,4 @@
-// Reads a file of tokens, if nobody but its owner can have written it.
+// Reads a file of tokens, if only its owner can have written it.
 //
 // Thread-safety: pure functions, apart from reading the file.
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace actord::identity {
 
-// The permissions that a file of tokens may have at most: its owner writes, and
-// its group reads.
+// The most permissive mode of a file of tokens: its owner may write, and its
+// group may read.
 inline constexpr mode_t kTokenFileMode = 0640;
 
 // The tokens of the file at `path`. The file must pass CheckTokenFile and

@@ -16,10 +16,10 @@ namespace actord::identity {
 
 struct TokenKey {
   std::string_view name;
-  // Reads the value into `token`. INVALID_ARGUMENT says, behind the name of the
-  // key, what is wrong and what would be right.
+  // Reads the value into `token`. INVALID_ARGUMENT states the mistake and the
+  // remedy, to be written after the name of the key.
   absl::Status (*read)(const toml::node& value, StoredToken& token);
-  // What the value must be; empty: the key is not required.
+  // The rule for the value; empty: the key is not required.
   std::string_view required_rule;
 };
 

@@ -92,7 +92,7 @@ std::string TextWithoutToken(std::string_view text, const TokenEntry& entry) {
   size_t begin = BeginOfLine(text, entry.first_line);
   const size_t end = BeginOfLine(text, entry.last_line + 1);
   const size_t next = BeginOfLine(text, entry.last_line + 2);
-  // Of the blank lines above and below the table one stays.
+  // One of the blank lines above and below the table stays.
   if (entry.first_line > 1 && IsBlank(text.substr(end, next - end))) {
     const size_t above = BeginOfLine(text, entry.first_line - 1);
     if (IsBlank(text.substr(above, begin - above))) begin = above;

@@ -14,7 +14,7 @@ namespace actord::identity {
 // One [[token]] table, with every key that ParseTokens would otherwise fill in.
 std::string FormatTokenTable(const StoredToken& token);
 
-// `text` with the table of `token` behind it.
+// `text` followed by the table of `token`.
 std::string TextWithToken(std::string_view text, const StoredToken& token);
 // `text` without the lines of `entry`. Comments above and below them stay.
 std::string TextWithoutToken(std::string_view text, const TokenEntry& entry);

@@ -8,7 +8,7 @@
 namespace actord::identity {
 namespace {
 
-// Compared with if the ID is unknown.
+// Used for the comparison if the ID is unknown.
 constexpr TokenHash kNoHash = {};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Finds out who presents a token.
+// Finds the identity behind a presented token.
 //
 // Thread-safety: a table never changes, so any number of threads may use it at
 // a time. Ownership: a token is shared, so it may outlive the table that gave
@@ -29,9 +29,9 @@ enum class Refusal {
   kUnchecked,
 };
 
-// For the one who presented the token. The same for an unknown token and for a
-// wrong secret, so nobody learns which IDs exist. Only the holder of the right
-// secret learns that a token has expired.
+// The message for the client that presented the token. It is the same for an
+// unknown token and for a wrong secret, so that nobody learns which IDs exist.
+// Only the holder of the right secret learns that a token has expired.
 std::string_view RefusalMessage(Refusal refusal);
 
 class TokenTable {

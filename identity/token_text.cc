@@ -26,8 +26,8 @@ static_assert(kChecksumAt + kChecksumLength == kTokenLength);
 // The last character of a secret holds 4 bits.
 constexpr size_t kLastCharacterStep = 4;
 
-// Shorter texts behind the prefix are no tokens, also not parts of one that
-// would help to guess it.
+// Shorter texts after the prefix are not tokens, and too short to help guess
+// one.
 constexpr size_t kMinRedacted = 20;
 constexpr std::string_view kRedacted = "atk_[redacted]";
 
@@ -55,8 +55,8 @@ void AppendBits(std::span<const uint8_t> bytes, unsigned bits,
   if (held_bits > 0) text += alphabet[(held << (bits - held_bits)) & mask];
 }
 
-// CRC-32 with the reversed polynomial 0xedb88320, as zlib and gzip have it:
-// what each byte adds.
+// CRC-32 with the reversed polynomial 0xedb88320, as in zlib and gzip: the
+// contribution of each byte.
 consteval std::array<uint32_t, 256> CrcTable() {
   std::array<uint32_t, 256> table = {};
   for (uint32_t byte = 0; byte < table.size(); ++byte) {

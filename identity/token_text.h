@@ -3,7 +3,7 @@
 //   atk_<id, 8 characters>_<secret, 43 characters>_<checksum, 8 characters>
 //
 // - The ID is 40 random bits in digits and lower-case letters without i, l, o
-//   and u. It is no secret: it names the token in files, lists and logs.
+//   and u. It is not secret: it names the token in files, lists and logs.
 // - The secret is 256 random bits in base64url without padding (RFC 4648,
 //   section 5). The 2 bits that the last character has too many are 0, so one
 //   secret has one text.
@@ -31,7 +31,7 @@ inline constexpr std::string_view kTokenPrefix = "atk_";
 inline constexpr size_t kTokenIdLength = 8;
 inline constexpr size_t kTokenIdBytes = 5;
 inline constexpr size_t kTokenSecretBytes = 32;
-// Of the whole text.
+// Length of the whole text.
 inline constexpr size_t kTokenLength = 65;
 
 inline constexpr std::string_view kTokenIdRule =
@@ -50,8 +50,8 @@ absl::StatusOr<NewToken> MakeToken();
 std::string FormatToken(std::span<const uint8_t, kTokenIdBytes> id,
                         std::span<const uint8_t, kTokenSecretBytes> secret);
 
-// The ID in the text of a token, as a part of `text`. INVALID_ARGUMENT says
-// what is wrong with a text that is no token, and repeats nothing of it. Takes
+// The ID in the text of a token, as a part of `text`. INVALID_ARGUMENT names
+// the mistake in a text that is not a token, and repeats no part of it. Takes
 // any bytes of any length.
 absl::StatusOr<std::string_view> ParseToken(std::string_view text);
 

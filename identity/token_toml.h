@@ -15,7 +15,7 @@
 // never expires. Without `submit`, `send` or `work` the holder may do what the
 // role permits with every name. Without `see`: DefaultSees. `quotas` is a table
 // in one line of whole numbers (quotas.h); bytes have no unit. An unknown key
-// is an error, and so is a list for what the role does not permit.
+// is an error, and so is a list that the role does not permit.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -33,7 +33,7 @@ namespace actord::identity {
 
 inline constexpr size_t kMaxTokenFileBytes = size_t{4} << 20;
 inline constexpr size_t kMaxTokens = 10'000;
-// In one list of one token.
+// Maximum number of patterns in one list of one token.
 inline constexpr size_t kMaxPatterns = 100;
 // Bounds how deep the dotted keys of a line can nest.
 inline constexpr size_t kMaxTokenFileLineBytes = 1024;
@@ -47,8 +47,8 @@ struct TokenEntry {
 };
 
 // The tokens in the text of a file, in its order. INVALID_ARGUMENT names `file`
-// and a line, and says what is wrong and what would be right. The message
-// repeats no hash, and nothing that looks like the text of a token.
+// and a line, the mistake and the remedy. The message repeats no hash, and
+// nothing that looks like the text of a token.
 absl::StatusOr<std::vector<TokenEntry>> ParseTokens(std::string_view text,
                                                     std::string_view file);
 

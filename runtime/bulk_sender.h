@@ -22,15 +22,15 @@
 
 namespace actord::runtime {
 
-// What Add does while the journal is behind.
+// The behaviour of Add while the journal is behind.
 enum class WhenBehind : uint8_t {
   kRefuse,  // refuses messages to durable processes with JOURNAL_BEHIND
-  kSend,  // the caller has waited before it began, and sends no more than that
+  kSend,    // the caller has waited before it began, and sends only one batch
 };
 
 class BulkSender {
  public:
-  // Called for a message that Add has taken and that was refused after all.
+  // Called for a message that Add has accepted and that was refused afterwards.
   using Refused =
       absl::FunctionRef<void(uint64_t item, const absl::Status& why)>;
 
@@ -54,10 +54,10 @@ class BulkSender {
   // mailbox after Flush. Errors: those of Runtime::Send.
   absl::Status Add(const Pid& to, const Message& message, Owner by,
                    uint64_t item, Refused refused);
-  // Appends the messages that wait to the journal, together, and delivers them.
+  // Appends the waiting messages to the journal, together, and delivers them.
   void Flush(Refused refused);
-  // All messages that were added, and the refusals of them, are durable when
-  // the record at this position is; 0: at once.
+  // When the record at this position is durable, all added messages and their
+  // refusals are durable; 0: they are durable now.
   [[nodiscard]] uint64_t position() const { return position_; }
 
  private:
@@ -77,7 +77,7 @@ class BulkSender {
   // Sends and their bytes since the last Show.
   size_t sends_ = 0;
   size_t bytes_ = 0;
-  // Set from the first message to a durable process on.
+  // Set when the first message to a durable process comes.
   std::optional<InputBatch> inputs_;
   uint64_t position_ = 0;
 };

@@ -23,7 +23,7 @@ size_t ThreadsOf(const RuntimeOptions& options) {
          static_cast<size_t>(options.max_blocked_threads);
 }
 
-// Tells the secret of request ids from that of the steps.
+// Separates the secret of request ids from the secret of the steps.
 constexpr uint64_t kIdSeed = 0x7265'7175'6573'7473;
 
 // The key for the random bits of steps, or for request ids.
@@ -34,7 +34,8 @@ SipKey SecretOf(uint64_t seed) {
   return {k0, random.Next()};
 }
 
-// Without a store, ids and contents need one key as long as the daemon runs.
+// Without a store, one key for ids and contents is enough, as long as the
+// daemon runs.
 RequestIds::Options OptionsOfIds(const RuntimeOptions& options) {
   const SipKey secret = SecretOf(options.seed ^ kIdSeed);
   RequestIds::Options ids{.bounds = options.request_ids,
@@ -321,7 +322,7 @@ void Runtime::Core::RetryQuarantine(const Pid& pid, Quarantine::Retried done,
   if (!wakes) return;
   Run run(Run::Kind::kUrgent, lane.NewEnvelope(kEventUpgrade, {}, {}),
           Owner::kAny);
-  // If the process ends, its turn tells whoever waits.
+  // If the process ends, its turn calls back the waiting callers.
   if (delivery.Post(pid, run, lane) != Posted::kDelivered) lane.Free(run.first);
 }
 

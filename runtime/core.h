@@ -53,9 +53,9 @@ class Runtime::Core {
 
   absl::Status StartThreads();
   // Brings the processes of the store back. To be called before StartThreads,
-  // when the catalog is filled. A process whose type no plugin has is in
-  // quarantine. FAILED_PRECONDITION: a limit leaves no room for the processes.
-  // DATA_LOSS: the store is damaged.
+  // when the catalog is filled. If no plugin has the type of a process, the
+  // process is in quarantine. FAILED_PRECONDITION: a limit leaves no room for
+  // the processes. DATA_LOSS: the store is damaged.
   absl::Status Recover();
   absl::Status SetLimits(const Limits& given);
   absl::Status SetQuotas(const OwnerQuotas& all,
@@ -74,7 +74,8 @@ class Runtime::Core {
   // See Runtime.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
   void WhenDurableHere(uint64_t position, absl::AnyInvocable<void() &&> then);
-  // Adds what Describe alone shows. `process`: null: it is dormant.
+  // Adds the fields that only Describe shows. `process` is null if it is
+  // dormant.
   void DescribeMore(const Process* process, ProcessInfo& info) const;
   // See Runtime. (listing.cc)
   [[nodiscard]] absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
@@ -82,8 +83,9 @@ class Runtime::Core {
   [[nodiscard]] ProcessPage ListProcesses(const ProcessFilter& filter,
                                           uint32_t first_slot,
                                           size_t page_size) const;
-  // Posts a cancel or a terminate from outside. `deadline`: of a cancel, for
-  // the record of a durable process; the caller sets it in this start.
+  // Posts a cancel or a terminate from outside. `deadline`: the deadline of a
+  // cancel, for the record of a durable process; for this start the caller sets
+  // the timer.
   Sent Control(Owner by, const Pid& to, uint16_t type, std::string_view reason,
                absl::Duration deadline = absl::ZeroDuration());
   // See Runtime.
@@ -95,9 +97,9 @@ class Runtime::Core {
   [[nodiscard]] uint64_t LiveProcesses() const;
   // The number of live processes that a shutdown ends.
   [[nodiscard]] uint64_t LiveVolatile() const;
-  // Closes the states of durable processes, which no shutdown ends, and answers
-  // the submitters that still wait. Once, when the threads have stopped and the
-  // store is closed.
+  // Closes the states of durable processes, because no shutdown ends these
+  // processes, and answers the waiting submitters. To be called once, when the
+  // threads have stopped and the store is closed.
   void CloseDurable();
   // The sum of a counter over all threads.
   [[nodiscard]] uint64_t Sum(Counter Counters::*counter) const;
@@ -154,22 +156,22 @@ class Runtime::Core {
   class ThreadTurns;
   std::shared_ptr<ProcessRunner> MakeRunner(Lane& thread_lane,
                                             BlockingCalls& blocking_calls);
-  // Plugins that were asked for, while Recover runs.
+  // Plugins whose load was requested, while Recover runs.
   absl::flat_hash_set<records::PluginNumber> asked_plugins_;
-  // How many processes are in quarantine for want of their type, by the reason.
+  // Number of processes in quarantine because their type is missing, by the
+  // reason.
   using Absent = std::map<std::string, uint64_t>;
-  // Brings a process back. Returns it if it has something to do, otherwise
-  // null.
+  // Brings a process back. Returns it if it is ready, otherwise null.
   absl::StatusOr<Process*> RecoverOne(StoredProcess&& stored, Absent& absent);
   // Notes that the store has a process of this plugin, and loads the version
   // that has written its state if another one is in force.
   void UsePlugin(const ProcessEntry& entry);
-  // The deadline of a cancel goes on.
+  // Sets the deadline of a cancel again.
   void ResumeCancel(const Pid& pid, const records::RuntimeImage& image);
   [[nodiscard]] absl::Status NoRoomForStored() const;
-  // The process holds the names and is in the groups that the store says.
+  // Gives the process its names and groups in the store.
   absl::Status HoldNames(const StoredProcess& stored);
-  // Puts the process into quarantine if it has ended the daemon in its steps.
+  // Puts the process into quarantine if its steps have crashed the daemon.
   void CheckPoison(Process& process, const Pid& pid, const ProcessType& type);
   // Precondition of both: the process is not live yet, so no other thread uses
   // it.
@@ -179,39 +181,38 @@ class Runtime::Core {
   // The type of a stored process.
   struct StoredType {
     const ProcessType& type;
-    // Not OK: the type is a stand-in, and the process belongs into quarantine.
+    // Not OK: the type is a stand-in, and the process must go into quarantine.
     absl::Status fits;
   };
   StoredType TypeOf(const StoredProcess& stored);
-  // The monitors and links of a process in the store, and the ends that it was
-  // not told.
+  // The monitors and links of a process in the store, and the ends that it has
+  // not received yet.
   struct WatchesOf {
     Pid pid;
     std::vector<records::Watch> watches;
     std::vector<StoredProcess::Exit> exits;
   };
   void RecoverTies(const WatchesOf& of);
-  // ---- recovery_ids.cc
-  // Brings the ids back, when the processes are back. The id of a process whose
-  // Init has not returned is in flight until Init returns.
+  // ---- recovery_ids.cc Brings the ids back, after the processes. If Init of a
+  // process has not returned, the process's id is in flight until Init returns.
   absl::Status RecoverIds();
   void RestoreId(const StoredRequest& stored);
   // Brings the dead letters back.
   absl::Status RecoverLetters();
-  // False: the process has begun, or it was not this id that has started it.
+  // False: the process has begun, or another id has started it.
   bool AwaitBegin(const StoredRequest& request);
-  // ---- wake.cc
-  // Whether the process can stay in the store after a start until somebody
-  // needs it.
+  // ---- wake.cc Whether the process can stay only in the store after a start,
+  // until it is needed.
   [[nodiscard]] bool MayBeDormant(const StoredProcess& stored,
                                   const ProcessType& type) const;
-  // The process is dormant after a start. FAILED_PRECONDITION: a limit of
-  // processes. DATA_LOSS: the store is damaged.
+  // Makes the process dormant after a start. FAILED_PRECONDITION: a limit of
+  // processes is reached. DATA_LOSS: the store is damaged.
   absl::Status EnterDormant(const StoredProcess& stored,
                             const ProcessType& type);
-  // Brings a dormant process back, if `by` sees it. True: it is not dormant any
-  // more, whoever has done it. False: `by` does not see it; or the store cannot
-  // be read, and the program ends. Any thread; waits for the disk.
+  // Brings a dormant process back, if `by` sees it. True: it is no longer
+  // dormant; another thread may have brought it back. False: `by` does not see
+  // it; or the store cannot be read, and the program ends. Any thread; waits
+  // for the disk.
   bool Wake(const Pid& pid, Owner by);
   // Precondition: the caller holds ResidencyOf the PID, and the process is
   // dormant. (Not asserted: a Mutex does not know its holder.)

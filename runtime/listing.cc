@@ -80,7 +80,7 @@ std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
   return info;
 }
 
-// What the store says of a dormant process.
+// The description of a dormant process, from the store.
 ProcessInfo InfoOf(const StoredProcess& stored) {
   const records::RuntimeImage& image = stored.entry.runtime;
   return {.pid = stored.pid,
@@ -108,11 +108,12 @@ bool Matches(const ProcessFilter& filter, const ProcessInfo& info) {
          (filter.parent.empty() || filter.parent == info.parent);
 }
 
-// Describes a durable process. Nullopt: it does not live, or has not begun.
+// Describes a durable process. nullopt: it is not alive, or has not begun.
 std::optional<ProcessInfo> ReadDurable(const ProcessTable& processes,
                                        DurableProcesses& durable,
                                        const Pid& pid) {
-  // It may fall asleep and wake up between two looks, but not every time.
+  // The process may become dormant and come back between two reads, but not
+  // every time.
   constexpr int kMaxMoves = 1000;
   for (int move = 0; move < kMaxMoves && processes.Lives(pid); ++move) {
     if (const FoundProcess found = processes.FindAwake(pid)) {
@@ -171,11 +172,11 @@ class PageWriter {
   ProcessPage page_;
 };
 
-// The places of a list: the slots of the process table, for volatile processes,
-// and behind them the slots of the homes. So a durable process has one place,
-// wherever it is in memory.
+// The places of a list: first the slots of the process table, for volatile
+// processes, and then the slots of the homes. So a durable process has only one
+// place, wherever it is in memory.
 constexpr uint32_t kHomesPlace = SlotTable<Process>::kMaxSlots;
-// A read from the store, compared with a look at a slot.
+// The cost of a read from the store, in units of a read of a slot.
 constexpr size_t kReadCost = 64;
 
 bool ListVolatile(const ProcessTable& processes, uint32_t first,
@@ -225,8 +226,8 @@ void Runtime::Core::DescribeMore(const Process* process,
   info.monitors = std::move(tied.monitors);
   info.monitored_by = std::move(tied.monitored_by);
   if (process == nullptr || info.state == ProcessState::kQuarantined) return;
-  // If the process has ended meanwhile, it is the type of the next one in the
-  // slot, or none.
+  // If the process has ended in the meantime, this is the type of the next
+  // process in the slot, or null.
   const ProcessType* type = process->type.load(std::memory_order_acquire);
   if (type == nullptr || type->name != info.process_type ||
       type->plugin == rules::kBuiltinPlugin) {

@@ -15,7 +15,8 @@ namespace actord::runtime {
 namespace {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
-// Orders of one look. Each is a short turn, which other processes wait for.
+// Maximum number of orders in one pass. Each order causes a short turn that
+// delays other processes.
 constexpr size_t kMaxOrders = 50'000;
 
 }  // namespace
@@ -53,7 +54,7 @@ void Passivator::Stop() {
 
 void Passivator::Run() {
   pthread_setname_np(pthread_self(), "passivate");
-  // How often the thread asks whether the table is nearly full.
+  // How often the thread checks whether the table is nearly full.
   const auto pause =
       std::chrono::nanoseconds(std::min(after_ns_ / 4, kSecondNs));
   for (;;) {
@@ -85,7 +86,7 @@ void Passivator::MayLook() {
   const uint64_t after_ns =
       is_crowded ? std::min(after_ns_, kSecondNs) : after_ns_;
   const uint64_t pause_ns = std::min(after_ns / 4, 60 * kSecondNs);
-  // More than one look can order at once is left of the last one.
+  // The last pass found more idle processes than it could order at once.
   if (now_ns - looked_ns_ < pause_ns && ordered_ < kMaxOrders) return;
   looked_ns_ = now_ns;
   LookAround(now_ns, after_ns);
@@ -97,7 +98,7 @@ void Passivator::LookAround(uint64_t now_ns, uint64_t after_ns) {
   seen_.resize(std::max<size_t>(seen_.size(), core_.processes.SlotsInUse()));
   core_.processes.ForEachLive(
       0, UINT32_MAX, [&](Process& process, uint32_t generation) {
-        // The table may have grown meanwhile.
+        // The table may have grown in the meantime.
         const uint32_t slot = process.index();
         if (slot >= seen_.size()) return false;
         Look(process, generation, now_ns, after_ns, seen_[slot]);
@@ -119,7 +120,7 @@ void Passivator::Look(const Process& process, uint32_t generation,
     return;
   }
   // A process of a replay type would refuse each order, and take the place of
-  // others in a look.
+  // others in a pass.
   const ProcessType* const type = process.type.load(std::memory_order_acquire);
   if (type == nullptr || type->is_replayed()) return;
   const uint64_t steps = process.steps.load(std::memory_order_relaxed);
@@ -132,7 +133,7 @@ void Passivator::Look(const Process& process, uint32_t generation,
       ordered_ >= kMaxOrders) {
     return;
   }
-  // If the process refuses, it is idle anew.
+  // If the process refuses, its idle time begins anew.
   seen.since_ns = now_ns;
   Order(core_.processes.PidOf(process, generation), steps);
 }

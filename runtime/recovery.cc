@@ -52,7 +52,7 @@ void FillMailbox(Process& process, const StoredProcess& stored,
     last = event;
     ++count;
     units += event->units();
-    // They were taken before, so they are kept above the quota, too.
+    // They were accepted before, so they are kept even above the quota.
     const Owner owner = stored.entry.runtime.owner;
     if (bytes_of.TakeAnyway(owner, event->units() * kBufferUnitBytes)) {
       event->charged = owner;
@@ -214,7 +214,8 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
     return nullptr;
   }
   if (stored.WaitsForMessages() && !stored.image) {
-    // The store leaves out what most processes do not need at the start.
+    // The store leaves out the parts that most processes do not need at the
+    // start.
     absl::StatusOr<StoredProcess> whole =
         options.store->ReadProcess(stored.pid);
     if (!whole.ok()) return whole.status();
@@ -299,7 +300,8 @@ absl::Status Runtime::Core::Recover() {
   absl::Status status = durable->store().ForEachProcess(
       [&](StoredProcess&& stored) -> absl::Status {
         if (!stored.entry.runtime.watches.empty()) {
-          // A copy: a process that has not been told of an end is not dormant.
+          // A copy, because a process that has not received an end is not
+          // dormant.
           watches.push_back(
               {stored.pid, stored.entry.runtime.watches, stored.exits});
         }

@@ -1,5 +1,5 @@
-// What the start of the daemon and the return of a dormant process share: how a
-// process in the store becomes one in memory.
+// The common part of the start of the daemon and the return of a dormant
+// process: makes a process in memory from a process in the store.
 #pragma once
 
 #include <cstdint>

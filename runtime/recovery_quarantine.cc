@@ -78,7 +78,7 @@ void Runtime::Core::EnterQuarantine(Process& process, QuarantineEntry entry) {
 
 void Runtime::Core::CheckPoison(Process& process, const Pid& pid,
                                 const ProcessType& of) {
-  // A mended version may have come meanwhile.
+  // A corrected version may have come in the meantime.
   const ProcessType& type = of.newest_durable();
   const StepMarks* const marks = options.store->marks();
   const StepMarks::Suspect* const suspect =

@@ -7,9 +7,9 @@
 // the caller's thread before the call returns; they must not block. Errors:
 // absl::Status with a reason of errors.h.
 //
-// `by`: the owner of the client, or kAny for one who sees the processes of all
-// owners. A process that `by` does not see is answered as one that has ended
-// (ProcessTable::WhyNotFound).
+// `by`: the owner of the client, or kAny for a client who sees the processes of
+// all owners. A process that `by` does not see looks like a process that has
+// ended (ProcessTable::WhyNotFound).
 #pragma once
 
 #include <actord/abi.h>
@@ -94,12 +94,11 @@ class Runtime {
   void SubmitOrDeliver(SubmitRequest request, SubmitOrDeliverCallback done);
   // OK: the message is in the mailbox. Errors: PROCESS_NOT_FOUND,
   // PROCESS_ENDED, MAILBOX_FULL, MEMORY_LOW, PAYLOAD_TOO_LARGE; INVALID_FIELD
-  // for a topic or a content type of more than 1024 bytes.
-  // `position`: gets the position of the message's record, or 0 if it has none.
-  // A durable process has the message for certain, and the client may be told
-  // so, when that record is durable (WhenDurable).
-  // `id`: kept by that record; null: none. The caller has begun it with
-  // message_ids().
+  // for a topic or a content type of more than 1024 bytes. `position`: gets the
+  // position of the message's record, or 0 if it has none. When that record is
+  // durable (WhenDurable), a durable process has the message for certain, and
+  // the client may be answered. `id`: kept by that record; null: none. The
+  // caller has begun the id with message_ids().
   absl::Status Send(const Pid& to, const Message& message,
                     Owner by = Owner::kAny, uint64_t* position = nullptr,
                     const RequestId* id = nullptr);
@@ -107,14 +106,14 @@ class Runtime {
   [[nodiscard]] RequestIds& request_ids();
   [[nodiscard]] RequestIds& message_ids();
   // The position of the last record so far; 0: everything is durable, or there
-  // is no store. An answer to a client may rest on anything that the client can
-  // see, so it waits for this position.
+  // is no store. An answer to a client may rest on any earlier record, so it
+  // waits for this position.
   [[nodiscard]] uint64_t LastPosition() const;
   // True: the record at `position` is durable, or `position` is 0.
   [[nodiscard]] bool IsDurable(uint64_t position) const;
-  // True: the disk of the store is behind. Code that can wait begins no work
-  // for durable processes. False if the disk is full: that can last, so work is
-  // refused.
+  // True: the disk of the store is behind. Code that can wait should begin no
+  // work for durable processes. False if the disk is full: a full disk may
+  // last, so work is refused instead.
   [[nodiscard]] bool IsJournalBehind() const;
   // JOURNAL_BEHIND or STORE_FULL: a completion for this process would have to
   // wait for the disk.
@@ -123,10 +122,10 @@ class Runtime {
   // thread, if it is 0. If the disk fails, `then` is dropped; the program is
   // about to end.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then) const;
-  // As WhenDurable, for a thread that holds no lock and that nobody needs for
-  // the time of a sync. If no other caller waits, it writes and syncs the
-  // record itself, which spares the wake-ups of two threads. `then` of others
-  // may be called here, too.
+  // As WhenDurable, for a thread that holds no lock and that can wait for a
+  // sync. If no other caller waits, it writes and syncs the record itself,
+  // which saves the wake-ups of two threads. It may also call the `then` of
+  // other callers.
   void WhenDurableHere(uint64_t position,
                        absl::AnyInvocable<void() &&> then) const;
   // Sends a message that needs an answer, and calls back once, with the answer
@@ -136,20 +135,21 @@ class Runtime {
   CallId Call(const Pid& to, const Message& message, CallCallback done,
               Owner by = Owner::kAny);
   // The same for a durable process, with an id: of several calls with the same
-  // id the first one is carried out, also over a restart, and all get its
+  // id the first one is carried out, also over a restart, and all calls get its
   // answer. Further errors: DURABILITY_OFF, NOT_DURABLE, REQUEST_ID_REUSED, and
-  // MAILBOX_FULL when too many of these calls have no answer. `to`: used for
-  // the first call alone.
+  // MAILBOX_FULL when too many of these calls have no answer. `to`: used only
+  // for the first call.
   CallId CallOnce(const Pid& to, const Message& message, const RequestId& id,
                   CallOnceCallback done, Owner by = Owner::kAny);
-  // Whether a call with this id was made, and its answer is kept or is to come.
+  // Whether a call with this id was made, and its answer is kept or still
+  // expected.
   [[nodiscard]] bool KnowsCall(const RequestId& id) const;
-  // Cancels a call; its answer then counts as late. A call with an id goes on.
-  // True: the callback will not run. False: the callback has run or is about to
-  // run.
+  // Cancels a call; its answer then counts as late. A call with an id
+  // continues. True: the callback will not run. False: the callback has run or
+  // is about to run.
   bool CancelCall(CallId id);
   // Calls back with the outcome when the process has ended: at once if the
-  // outcome is kept, or the failure is (failures.h). Errors: PROCESS_NOT_FOUND;
+  // outcome or the failure (failures.h) is kept. Errors: PROCESS_NOT_FOUND;
   // RESULT_NOT_KEPT when the process has ended and neither is kept.
   AwaitId Await(const Pid& pid, AwaitCallback done, Owner by = Owner::kAny);
   // Cancels an Await. True: the callback will not run. False: the callback has
@@ -164,24 +164,23 @@ class Runtime {
   [[nodiscard]] RemoteTasks& remote_tasks();
   // Errors: PROCESS_NOT_FOUND, PROCESS_ENDED; MAILBOX_FULL when 15,000 of these
   // orders wait for a process that gets no turn. A second cancel is OK and
-  // changes nothing but the deadline. `deadline`: the time until the process,
-  // if it still lives, is terminated. Zero: no deadline. Of several deadlines
-  // the earliest counts.
-  // `position`: as for Send.
+  // changes only the deadline. `deadline`: the time until the process, if it
+  // still lives, is terminated. Zero: no deadline. Of several deadlines the
+  // earliest counts. `position`: as for Send.
   absl::Status Cancel(const Pid& pid, std::string_view reason,
                       absl::Duration deadline = absl::ZeroDuration(),
                       Owner by = Owner::kAny, uint64_t* position = nullptr);
   absl::Status Terminate(const Pid& pid, std::string_view reason,
                          Owner by = Owner::kAny, uint64_t* position = nullptr);
 
-  // Lists a page of the durable processes in quarantine, those who came first
-  // at first. A process that is in quarantine during the whole walk over all
-  // pages is listed exactly once.
+  // Lists a page of the durable processes in quarantine, in the order in which
+  // they entered. A process that is in quarantine during the whole walk over
+  // all pages is listed exactly once.
   [[nodiscard]] QuarantinePage ListQuarantine(const QuarantineFilter& filter,
                                               uint64_t first_sequence,
                                               size_t page_size) const;
-  // Lets a process in quarantine try to go on, with the code that is in force
-  // now, and forgets its crashes. Calls back once: OK, the process has left the
+  // Tries to restart a process in quarantine with the code in force, and resets
+  // its count of crashes. Calls back once: OK, the process has left the
   // quarantine; PROCESS_QUARANTINED: it is still there, for the reason in the
   // text; NOT_QUARANTINED, PROCESS_NOT_FOUND, PROCESS_ENDED, DRAINING.
   void RetryQuarantine(const Pid& pid,
@@ -216,8 +215,8 @@ class Runtime {
   [[nodiscard]] const absl::flat_hash_set<uint32_t>& PluginsOfStore() const;
   struct VersionCount {
     uint64_t live = 0;  // processes of the version
-    // Processes of former versions that are to upgrade to the version. Those
-    // that have declined it are among them.
+    // Processes of former versions that may upgrade to the version, including
+    // processes that have declined it.
     uint64_t to_come = 0;
   };
   // Adds the number of processes in memory to the count of each version of a
@@ -261,21 +260,21 @@ class Runtime {
   // first. INVALID_ARGUMENT: a limit is out of its range, and nothing has
   // changed. Call it from one thread at a time.
   absl::Status SetLimits(const Limits& limits);
-  // Sets what each owner may use from now on, and what those of `own` may use
-  // instead. What an owner uses above its quota stays. Messages and yields that
-  // wait are counted from the first such quota on. FAILED_PRECONDITION:
+  // Sets the quotas of all owners from now on, and the quotas of the owners in
+  // `own`. Amounts above a new quota stay. Waiting messages and yields are
+  // counted from the first such quota on. FAILED_PRECONDITION:
   // RuntimeOptions::counts_owners is not set. Call it from one thread at a
   // time.
   absl::Status SetQuotas(const OwnerQuotas& all,
                          const std::vector<OwnQuotas>& own);
   // True: submissions, messages and calls from outside are refused with
-  // MEMORY_LOW from now on. All other work goes on: completions, cancels, and
+  // MEMORY_LOW from now on. All other work continues: completions, cancels, and
   // the sends and spawns of processes.
   void SetMemoryLow(bool low);
   [[nodiscard]] RuntimeStats Stats() const;
 
-  // Memory that is kept for reuse (buffer_pool.h). Any thread; GivePagesBack
-  // takes up to a second, so not a worker.
+  // Memory that is kept for reuse (buffer_pool.h). Any thread except workers,
+  // because GivePagesBack takes up to a second.
   [[nodiscard]] size_t FreeBufferBytes() const;
   size_t GivePagesBack();
   // Whether a process is ready, and waits for a worker.

@@ -49,7 +49,7 @@ std::vector<Pid> Shutdown::TellAll(uint16_t type, std::string_view reason) {
   core_.processes.ForEachLive(
       0, UINT32_MAX, [&](const Process& process, uint32_t generation) {
         const Pid pid = core_.processes.PidOf(process, generation);
-        // A durable process goes on after the next start.
+        // A durable process continues after the next start.
         if (IsHomePid(pid)) return true;
         if (type == ACTORD_EVENT_CANCEL && IsStoppedByParent(process)) {
           left.push_back(pid);
@@ -113,14 +113,14 @@ void Shutdown::LogStuck() const {
 uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout,
                                    bool& is_empty) {
   core_.state.store(RunState::kDraining, std::memory_order_seq_cst);
-  // Nobody was told of what does not fit into the ring any more.
+  // No client was told of records that no longer fit into the ring.
   if (core_.durable != nullptr) core_.options.store->journal().RefuseWaits();
   // With kNow the processes are not cancelled before they are terminated.
   (mode == ShutdownMode::kDrain ? core_.orders.cancel : core_.orders.terminate)
       .store(true, std::memory_order_seq_cst);
   core_.admission.AwaitQuiet();
   if (core_.durable != nullptr) {
-    // Durable processes take no turns any more.
+    // Durable processes take no more turns.
     core_.durable->quarantine().AbandonAll(
         Error(absl::StatusCode::kUnavailable, reason::kDraining,
               "the daemon is shutting down; the process stays in quarantine"));

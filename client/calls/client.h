@@ -102,8 +102,8 @@ class Client {
   absl::StatusOr<v1::ShutdownResponse> Shutdown(
       const v1::ShutdownRequest& request, const CallOptions& options = {});
 
-  // Calls `each` with the pieces of the backup as they come. Ends with the
-  // error of the call, or the first one of `each`, which ends the call.
+  // Calls `each` with the pieces of the backup as they come. Returns the error
+  // of the call, or the first error of `each`, which ends the call.
   absl::Status Backup(
       const v1::BackupRequest& request,
       const std::function<absl::Status(const v1::BackupResponse&)>& each,

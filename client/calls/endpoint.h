@@ -1,5 +1,5 @@
-// Where a daemon is, how the connection is protected, and how a client proves
-// to the daemon who it is.
+// The address of a daemon, the protection of the connection, and the client's
+// proof of identity.
 //
 // Thread-safety: values and pure functions.
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace actord::client {
 
-// All texts but the name are the contents of PEM files.
+// All texts except the name are contents of PEM files.
 struct TlsOptions {
-  // The authorities of which one has signed the daemon's certificate. "": the
+  // The authorities, one of which has signed the daemon's certificate. "": the
   // connection has no TLS.
   std::string ca;
   // The client's certificate and its key, for a daemon that requires one; both
@@ -27,7 +27,7 @@ struct TlsOptions {
 };
 
 struct Endpoint {
-  // A text alone is an address, for a client with neither token nor TLS.
+  // A plain text is the address, for a client with neither token nor TLS.
   Endpoint(std::string at, std::string with_token = "",  // NOLINT
            TlsOptions with_tls = {})
       : address(std::move(at)),
@@ -35,7 +35,7 @@ struct Endpoint {
         tls(std::move(with_tls)) {}
   Endpoint(const char* at) : address(at) {}  // NOLINT
 
-  // A Unix socket has no TLS, whatever `tls` says.
+  // A Unix socket has no TLS, regardless of `tls`.
   [[nodiscard]] bool has_tls() const {
     return !tls.ca.empty() && !address.starts_with("unix:");
   }

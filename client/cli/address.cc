@@ -45,10 +45,10 @@ bool IsPort(std::string_view port) {
          number <= UINT16_MAX;
 }
 
-// Says what is wrong with the path of a Unix socket; "" if it is valid.
+// The mistake in the path of a Unix socket; "" if it is valid.
 std::string WhyNoPath(std::string_view path) {
   if (path.empty()) return "it has no path behind unix:";
-  // The kernel accepts no longer path, and a byte 0 would cut the path.
+  // The kernel does not accept a longer path, and a byte 0 would cut the path.
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
     return "its path is longer than " +
            std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " bytes";
@@ -56,7 +56,7 @@ std::string WhyNoPath(std::string_view path) {
   return "";
 }
 
-// Says what is wrong with HOST:PORT or [IPV6]:PORT; "" if it is valid.
+// The mistake in HOST:PORT or [IPV6]:PORT; "" if it is valid.
 std::string WhyNotTcp(std::string_view address) {
   const std::string port_example = ":" + std::string(kDefaultPort);
   if (const size_t scheme = address.find("://");

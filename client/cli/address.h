@@ -10,7 +10,7 @@
 namespace actord::client {
 
 // OK for HOST:PORT, [IPV6]:PORT and unix:PATH. Otherwise a usage error that
-// says what is wrong and what would be right. The error repeats at most 200
+// names the mistake and the right form. The error repeats at most 200
 // characters of `address`, with '?' for control characters.
 //
 // HOST is a name or an IPv4 address of letters, digits, '.', '-' and '_'; PORT

@@ -66,7 +66,7 @@ class BulkReport {
   uint64_t begun_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t succeeded_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
-  // The first error that made going on useless.
+  // The first error that stops the whole run.
   absl::Status fatal_ ABSL_GUARDED_BY(mutex_);
   uint64_t fatal_line_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -114,7 +114,7 @@ absl::StatusOr<std::optional<std::string>> InputFile::ReadLine(
       return UsageError(name_ + ": a line longer than " +
                         ShortBytes(max_bytes));
     }
-    // Fill moves the rest to the front.
+    // Fill moves the remaining bytes to the front.
     searched = buffer_.size() - at_;
     const absl::StatusOr<bool> more = Fill();
     if (!more.ok()) return more.status();

@@ -40,7 +40,7 @@ struct GlobalOptions {
   // A secret; "": none.
   std::string token;
   TlsOptions tls;
-  // Of the whole command.
+  // Deadline of the whole command.
   std::optional<absl::Duration> timeout;
   Format format = Format::kTable;
 
@@ -87,8 +87,8 @@ class Invocation {
   std::unique_ptr<Client> client_;
 };
 
-// "ADDRESS: the error; what may be right", for an error that gRPC reports
-// because it could not connect.
+// "ADDRESS: the error; a hint", for an error that gRPC reports because it could
+// not connect.
 std::string DescribeUnreached(const Endpoint& endpoint,
                               const absl::Status& status);
 

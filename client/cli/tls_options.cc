@@ -17,13 +17,13 @@ namespace {
 
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
 
-// A setting as it is in force.
+// A setting in force.
 struct Setting {
   std::string value;
   std::string origin;  // for messages: "--tls-ca", "$ACTORD_CLIENT_TLS_CA"
 };
 
-// The values of a setting in its places, the first of which counts.
+// The values of a setting at its places; the first one wins.
 struct Values {
   const std::string& typed;
   const std::string of_variable;

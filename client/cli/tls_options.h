@@ -1,4 +1,4 @@
-// The TLS options of actorctl: --tls-ca and its like, and their environment
+// The TLS options of actorctl, such as --tls-ca, and their environment
 // variables.
 //
 // Thread-safety: pure functions, apart from reading the files.
@@ -17,7 +17,7 @@ class App;
 
 namespace actord::client {
 
-// What was typed: paths, and a name.
+// The options on the command line: paths, and a name.
 struct TypedTls {
   std::string ca;
   std::string certificate;
@@ -27,7 +27,7 @@ struct TypedTls {
   bool operator==(const TypedTls& other) const = default;
 };
 
-// What holds if something is neither typed nor in the environment.
+// The values of options that are neither typed nor in the environment.
 struct DefaultTls {
   TypedTls tls;
   // For messages: "context prod".
@@ -36,15 +36,15 @@ struct DefaultTls {
 
 void AddTlsOptions(CLI::App& app, TypedTls& typed);
 
-// Takes what was not typed from `variable` (ACTORD_CLIENT_TLS_CA and its like),
-// else from `otherwise`, and reads the files. A usage error names the option,
-// the variable or the key, the file and what is wrong.
+// Takes an option that was not typed from `variable` (such as
+// ACTORD_CLIENT_TLS_CA), else from `otherwise`, and reads the files. A usage
+// error names the option, the variable or the key, the file and the mistake.
 absl::StatusOr<TlsOptions> ReadTlsOptions(
     const TypedTls& typed,
     const std::function<std::string(const char*)>& variable,
     const DefaultTls& otherwise = {});
 
-// What may be right if gRPC could not connect, and says `message`. "": the
+// A hint for the case that gRPC could not connect and says `message`. "": the
 // message says enough.
 std::string HandshakeHint(const Endpoint& endpoint, std::string_view message);
 

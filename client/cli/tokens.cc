@@ -16,7 +16,7 @@ namespace actord::client {
 namespace {
 
 constexpr absl::Duration kLongestValidity = absl::Hours(24 * 365 * 100);
-// Between two attempts to get the lock of a file.
+// Pause between two attempts to lock a file.
 constexpr int kLockPauseMs = 10;
 
 bool IsDecimal(char c) {
@@ -35,7 +35,7 @@ bool ParseDays(const std::string& text, absl::Duration& duration) {
   return true;
 }
 
-// Reads what ParseExpiry does, without its limits.
+// As ParseExpiry, without its limits.
 bool ParseMoment(const std::string& text, absl::Time now, absl::Time& moment) {
   absl::Duration duration;
   if (ParseDays(text, duration)) {

@@ -1,5 +1,5 @@
-// What the commands of tokens share. They edit a file of this machine and need
-// no daemon.
+// The common parts of the token commands. They edit a file of this machine and
+// need no daemon.
 //
 // Thread-safety: as the invocation's.
 #pragma once
@@ -25,8 +25,8 @@ absl::StatusOr<absl::Time> ParseExpiry(const std::string& text, absl::Time now);
 // "never", or the time in UTC.
 std::string ExpiryText(absl::Time expires);
 
-// The members "id", "name", "role", "expires" (if it does), "submit", "send",
-// "work" and "see".
+// The members "id", "name", "role", "expires" (if the token expires), "submit",
+// "send", "work" and "see".
 Json TokenJson(const identity::Identity& identity);
 
 // An edit waits for other edits of the file at `path` until the deadline of the
@@ -34,8 +34,8 @@ Json TokenJson(const identity::Identity& identity);
 identity::EditOptions EditOptionsOf(Invocation& invocation,
                                     const std::string& path);
 
-// Writes the error of a file of tokens and returns the exit status for it: that
-// of a usage error if the content or the mode of the file is wrong.
+// Writes the error of a file of tokens and returns its exit status, which is
+// that of a usage error if the content or the mode of the file is wrong.
 ExitStatus FailWithFile(Invocation& invocation, const absl::Status& status);
 
 }  // namespace actord::client

@@ -82,7 +82,7 @@ ExitStatus WriteFailure(Invocation& invocation,
 // Shows the failure of a process that has ended; without one, the error.
 ExitStatus DescribeEnded(Invocation& invocation, const std::string& pid,
                          const absl::Status& ended) {
-  // The holder of a name lives, or the name is not known.
+  // The holder of the name is alive, or the name is unknown.
   if (DetailsOf(ended).reason != "PROCESS_ENDED" || pid.starts_with('@')) {
     return invocation.Fail(ended);
   }

@@ -217,7 +217,7 @@ void AddSubmit(CLI::App& app, Action& chosen) {
   command
       ->add_flag("--volatile", options->is_volatile,
                  "The process ends with the daemon. By default it survives the "
-                 "daemon if there is a store and its type says how")
+                 "daemon if the daemon has a store and the type supports it")
       ->excludes(durable);
   command->add_flag("--wait", options->wait, "Wait for the process to end");
   command

@@ -102,7 +102,7 @@ absl::Status ReadQuota(const std::string& text, identity::TokenQuotas& quotas) {
   return absl::OkStatus();
 }
 
-// Everything of the token but its ID.
+// All parts of the token except its ID.
 absl::StatusOr<Identity> IdentityOf(const NewTokenOptions& options) {
   Identity identity;
   if (!IsName(options.name)) {

@@ -20,7 +20,7 @@ namespace actord::client {
 namespace {
 
 constexpr char kSupervisor[] = "supervisor";
-// Deeper levels are drawn as a number.
+// Deeper levels are shown as a number.
 constexpr size_t kMostDrawn = 40;
 
 // The maximum number of children of a supervisor.
@@ -291,7 +291,7 @@ ExitStatus RunTree(Invocation& invocation, const TreeOptions& options) {
                      {.heading = "RESTARTS", .number = true},
                      {.heading = "METHOD", .wide_only = true},
                      {.heading = "LAST END", .wide_only = true}});
-  // No recursion: the tree may be as deep as there are processes.
+  // No recursion, because the tree may be as deep as the number of processes.
   std::vector<Row> stack(roots->rbegin(), roots->rend());
   uint64_t shown = 0;
   while (!stack.empty()) {

@@ -92,7 +92,7 @@ class WatchPrinter {
 
  private:
   void Print(const WatchLine& line) { writer_.Add(LineItem(line)); }
-  // Lines for programs alone: people see the state, or read it on standard
+  // Lines only for programs: people see the state, or read it on standard
   // error.
   void Mark(const char* event,
             const google::protobuf::Message* message = nullptr) {

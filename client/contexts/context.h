@@ -1,4 +1,5 @@
-// Named contexts: where a daemon is, and how actorctl reaches it.
+// Named contexts: the addresses of daemons, and the ways in which actorctl
+// reaches them.
 //
 //   # a comment
 //   use = "staging"
@@ -48,10 +49,11 @@ struct Contexts {
 
 // OK for 1 to 64 letters, digits, '.', '_' and '-'. Else a usage error.
 absl::Status CheckContextName(std::string_view name);
-// OK if every value is valid; the message begins with the key of the wrong one.
+// OK if every value is valid; otherwise the message begins with the key of the
+// wrong value.
 absl::Status CheckContext(const Context& context);
 
-// The context `name`. A usage error says which contexts exist in `path`.
+// The context `name`. A usage error lists the contexts in `path`.
 absl::StatusOr<Context> FindContext(const Contexts& contexts,
                                     const std::string& name,
                                     const std::string& path);

@@ -39,7 +39,7 @@ std::string DirectoryOf(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
 }
 
-// `limit`: the mode that it may have at most.
+// `limit`: the most permissive mode that the file may have.
 absl::Status CheckTrusted(const struct stat& status, mode_t limit,
                           const std::string& path) {
   const mode_t mode = status.st_mode & 07777u;

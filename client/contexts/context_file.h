@@ -23,7 +23,7 @@ std::string ContextsPath(
     const std::function<std::string(const char*)>& variable);
 
 // The contexts of the file; none if there is no file. Usage errors name the
-// file and what is wrong.
+// file and the mistake.
 absl::StatusOr<Contexts> ReadContexts(const std::string& path);
 
 // Reads the contexts, calls `edit`, and writes them back by a rename. Makes the

@@ -12,7 +12,7 @@
 
 namespace actord::client {
 
-// "VOLATILE", "DURABLE", or "-" from a daemon that does not say it.
+// "VOLATILE", "DURABLE", or "-" from a daemon that does not report it.
 std::string DurabilityText(const v1::Process& process);
 
 // Names and values for WriteFields. `now` is the time from which the age is

@@ -40,8 +40,8 @@ struct Place {
   size_t width;
 };
 
-// The columns that fit, and their widths. At least one column. `rows`: those
-// that are visible among `all`.
+// The columns that fit, and their widths. At least one column. `rows`: the
+// visible rows of `all`.
 template <typename Row>
 std::vector<Place> Arrange(const std::vector<Column<Row>>& columns,
                            Seen<Row> all, Seen<Row> rows, size_t sorted,

@@ -46,7 +46,7 @@ struct ProcessRow {
 struct TypeRow {
   std::string type;
   uint64_t processes = 0;
-  // `idle`: also dormant ones.
+  // `idle` includes dormant processes.
   uint64_t ready = 0, running = 0, blocked = 0, idle = 0;
   uint64_t durable = 0;
   uint64_t steps = 0;

@@ -120,7 +120,7 @@ absl::Status LookTwice(Invocation& invocation, const TopOptions& options,
                                  .process_type = view.WantedType(*status)};
   for (int look = 0; look < 2; ++look) {
     if (look == 1 && !Sleep(invocation, view.interval())) {
-      return absl::DeadlineExceededError("no time for a second look");
+      return absl::DeadlineExceededError("no time for a second sample");
     }
     auto sample = TakeSample(invocation.client(), request,
                              [&] { return invocation.Quick(); });

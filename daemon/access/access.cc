@@ -53,8 +53,8 @@ absl::Status Access::MayWork(std::string_view command) const {
 }
 
 runtime::Owner Access::controls() const {
-  // Without an owner, the call is the local administrator's, or owners do not
-  // count.
+  // Without an owner, the caller is the local administrator, or owners are not
+  // in force.
   return token_ == nullptr || owner_ == runtime::Owner::kNobody ||
                  Permits(token_->identity.role, identity::Permission::kOperate)
              ? sees_

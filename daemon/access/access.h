@@ -1,4 +1,4 @@
-// What one call may do: who makes it, and the checks of its items.
+// The rights of one call: its caller, and the checks of its items.
 //
 // A default Access may do everything and checks nothing: tokens are not
 // configured. Every other Access is made by AccessControl.
@@ -35,8 +35,8 @@ class Access {
 
   // False: nothing is ever checked.
   [[nodiscard]] bool is_checked() const { return control_ != nullptr; }
-  // Who makes the call; null: nobody has proved who it is. The name of the
-  // identity is the owner of what the call does.
+  // The identity of the caller; null: the caller has proved none. The name of
+  // the identity is the owner of everything that the call starts.
   [[nodiscard]] const identity::Identity* identity() const {
     return token_ == nullptr ? nullptr : &token_->identity;
   }
@@ -45,12 +45,12 @@ class Access {
   // means. kNobody: the local administrator; and every caller while auth.mode
   // is not enforce.
   [[nodiscard]] runtime::Owner owner() const { return owner_; }
-  // Whose processes the call may know of: kAny, or owner().
+  // The owner whose processes the call may see: kAny, or owner().
   [[nodiscard]] runtime::Owner sees() const { return sees_; }
-  // Whose processes the call may end: kAny, or owner().
+  // The owner whose processes the call may end: kAny, or owner().
   [[nodiscard]] runtime::Owner controls() const;
   // PERMISSION_DENIED (ROLE_NOT_ALLOWED) for a process that the call sees and
-  // may not end; counted and logged as the other refusals.
+  // may not end; counted and logged like the other refusals.
   [[nodiscard]] absl::Status NotControlled() const;
   // The owner of this name, or kNobody for ""; nullopt: there is none, or the
   // call does not see its processes.
@@ -58,8 +58,8 @@ class Access {
       std::string_view name) const;
   // Names the owners in the answer, if the call sees more than its own.
   [[nodiscard]] OwnerLabels owner_labels() const;
-  // The name of the owner that sees() stands for; "": kAny or kNobody. In the
-  // next run of the daemon the same client has the same.
+  // The name of the owner that sees() stands for; "": kAny or kNobody. The same
+  // client has the same name in the next run of the daemon.
   [[nodiscard]] std::string_view sees_name() const {
     return sees_ == runtime::Owner::kAny || token_ == nullptr
                ? std::string_view()
@@ -76,17 +76,18 @@ class Access {
     return TakeCountedStream();
   }
 
-  // The most open connections of the client; 0: there is no limit.
+  // Maximum number of open connections of the client; 0: no limit.
   [[nodiscard]] size_t max_connections() const {
     return quota_ == nullptr ? 0 : quota_->max_connections();
   }
-  // RESOURCE_EXHAUSTED (CLIENT_QUOTA) for a connection above that, which is
-  // counted and logged. Precondition: there is a limit.
+  // Counts, logs and returns RESOURCE_EXHAUSTED (CLIENT_QUOTA) for a connection
+  // above that number. Precondition: there is a limit.
   [[nodiscard]] absl::Status RefuseConnection() const;
 
   [[nodiscard]] absl::Status MaySubmit(std::string_view process_type) const;
   [[nodiscard]] absl::Status MaySend(std::string_view process_type) const;
-  // `command` may be a pattern: then every command that matches it.
+  // `command` may be a pattern; then the call must be allowed every command
+  // that matches it.
   [[nodiscard]] absl::Status MayWork(std::string_view command) const;
   // False: MaySend, or MayWork, returns OK for every name, so that the name
   // need not be looked up.
@@ -110,9 +111,9 @@ class Access {
   [[nodiscard]] std::string_view method() const {
     return rule_ == nullptr ? std::string_view() : rule_->method;
   }
-  // True: the call is to have a line in the log (audit.h).
+  // True: the log gets a line about the call (audit.h).
   [[nodiscard]] bool IsAudited() const;
-  // Who makes the call, for the log: "billing (token k3v9x0ab, operator)".
+  // The caller, for the log: "billing (token k3v9x0ab, operator)".
   [[nodiscard]] std::string Who() const;
 
  private:

@@ -80,7 +80,7 @@ std::shared_ptr<const identity::StoredToken> LocalAdministrator() {
 }
 
 bool SameRights(identity::Identity a, const identity::Identity& b) {
-  // Neither is a right of a call that was admitted.
+  // Neither of these is a right of an admitted call.
   a.expires = b.expires;
   a.quotas = b.quotas;
   return a == b;
@@ -175,7 +175,7 @@ void AccessControl::ApplyQuotas(std::optional<QuotaSettings> settings) {
   ClientQuotas::Own own;
   std::vector<runtime::OwnQuotas> own_of_runtime;
   for (const auto& [name, quotas] : applied_->quotas()) {
-    // Without a number left the name cannot call either.
+    // If there is no number left, the name cannot call either.
     const auto owner = owners_.NumberOf(name);
     if (!owner.ok()) continue;
     const QuotaSettings of_owner = Overridden(configured_, quotas);
@@ -250,7 +250,7 @@ absl::StatusOr<Access> AccessControl::Admit(
     status = Refuse({.token_id = known_id, .method = rule->method},
                     std::move(status), by);
     if (!status.ok()) return status;
-    // Observed: the gate has counted the call, and its items are not judged.
+    // In observe: the gate has counted the call, and its items are not checked.
     return Access(this, rule, nullptr);
   }
   absl::StatusOr<Access> access =
@@ -291,7 +291,7 @@ absl::StatusOr<Access> AccessControl::Renew(const Access& access,
   };
   if (access.token_ == local_) return access;
   if (access.token_ == nullptr) {
-    // Admitted while the mode was observe or off, and judged then.
+    // The call was admitted, and counted, while the mode was observe or off.
     if (mode() == AuthMode::kObserve) return access;
     return refuse(Unauthenticated(runtime::reason::kTokenMissing,
                                   "the call began without a valid token, and "

@@ -5,10 +5,9 @@
 // (connections.h) is made by a local administrator. So the user who runs the
 // daemon needs no token.
 //
-//   off      nothing is refused, counted or logged
-//   observe  nothing is refused; what enforce would refuse is counted and
-//            logged
-//   enforce  calls are refused, counted and logged
+//   off nothing is refused, counted or logged observe nothing is refused; calls
+//   that enforce would refuse are counted and logged enforce calls are refused,
+//   counted and logged
 //
 // Thread-safety: any thread; Start and Stop are for one thread. Ownership: owns
 // its thread; borrows logger and clock.
@@ -62,18 +61,18 @@ class AccessControl {
       std::function<void(const runtime::OwnerQuotas& all,
                          const std::vector<runtime::OwnQuotas>& own)>;
   // Starts the thread that reads the file again when it changes, and that calls
-  // `recheck` each second: open streams are to be checked with Renew then.
+  // `recheck` each second, which must check open streams with Renew.
   // `set_quotas` is called at once, and when quotas have changed. INTERNAL: the
   // system has no thread left.
   absl::Status Start(std::function<void()> recheck, SetQuotas set_quotas);
-  // `recheck` is not called any more.
+  // After Stop `recheck` is no longer called.
   void Stop();
 
   // Sets the mode and the quotas, reads the file of tokens again, and checks
   // the open streams. kByTokens is kEnforce here, because there is a file of
   // tokens.
   void Reload(AuthMode setting, const QuotaSettings& quotas);
-  // Those of the configuration.
+  // The quotas of the configuration.
   [[nodiscard]] QuotaSettings quotas() const { return quotas_.settings(); }
   // Whether any owner has a quota for its mailboxes.
   [[nodiscard]] bool LimitsMailboxes() const;
@@ -85,16 +84,16 @@ class AccessControl {
     return mode == AuthMode::kByTokens ? AuthMode::kEnforce : mode;
   }
 
-  // The access of a new call, or why the call is refused. A call that is
-  // admitted has spent its part of the quotas of its client. `request_bytes`:
-  // the size of its request, 0 for a stream of requests.
+  // The access of a new call, or the reason for its refusal. An admitted call
+  // has spent its part of the quotas of its client. `request_bytes`: the size
+  // of its request, 0 for a stream of requests.
   [[nodiscard]] absl::StatusOr<Access> Admit(
       const grpc::CallbackServerContext& context,
       const google::protobuf::MethodDescriptor& method, size_t request_bytes);
 
-  // Whether `access` may go on, with the token as it is now. kMustStay: an
-  // access whose token has other rights now gets UNAVAILABLE, so that its
-  // client opens the stream again.
+  // Checks whether `access` may continue with the present token. kMustStay: if
+  // the rights of the token have changed, the access gets UNAVAILABLE, so that
+  // its client opens the stream again.
   enum class Rights { kMayChange, kMustStay };
   [[nodiscard]] absl::StatusOr<Access> Renew(const Access& access,
                                              Rights rights);
@@ -127,7 +126,7 @@ class AccessControl {
   absl::Status OverQuota(const Access& access, absl::Status why);
 
   struct Found {
-    // Null: `why` says why there is none.
+    // Null: `why` is the reason.
     std::shared_ptr<const identity::StoredToken> token;
     absl::Status why;
     std::string known_id;
@@ -137,13 +136,13 @@ class AccessControl {
   [[nodiscard]] absl::Time Now() const {
     return absl::FromUnixNanos(static_cast<int64_t>(clock_.UnixNs()));
   }
-  // Gives the access its owner and its quotas, and says what it sees.
+  // Gives the access its owner, its quotas and the owner that it sees.
   // RESOURCE_EXHAUSTED (OWNER_LIMIT).
   [[nodiscard]] absl::StatusOr<Access> Owned(Access access);
   [[nodiscard]] std::string Who(const identity::StoredToken* token) const;
   void Run();
   // Puts the quotas of the configuration and of the tokens in force; nullopt:
-  // the former ones of the configuration.
+  // the configured quotas are unchanged.
   void ApplyQuotas(std::optional<QuotaSettings> settings);
 
   const std::unique_ptr<LiveTokens> tokens_;

@@ -17,7 +17,8 @@ AuditEntry::AuditEntry(Logger& logger, const Access& access,
                        const google::protobuf::Message& request) {
   if (!access.IsAudited()) return;
   logger_ = &logger;
-  // Only requests without payloads are audited, so all of one may be logged.
+  // Only requests without payloads are audited, so the whole request may be
+  // logged.
   text_ = absl::StrCat("audit: ", std::string(access.method()), " {",
                        identity::RedactTokens(ToUtf8(request.ShortDebugString(),
                                                      kMaxLoggedRequestBytes)),

@@ -1,8 +1,8 @@
 // The audit lines: one line in the log for each call that operates or
-// administers, with who made it, what it asked for, and its result.
+// administers, with the caller, the request and the result.
 //
-// There are none while tokens are not configured or auth.mode is off: nobody
-// has a name then.
+// There are none while tokens are not configured or auth.mode is off, because
+// callers have no names then.
 //
 // Thread-safety: a value, for one thread at a time. Ownership: borrows the
 // logger.
@@ -22,7 +22,7 @@ class AuditEntry {
  public:
   // An entry that writes nothing.
   AuditEntry() = default;
-  // `request` is what is asked for; its texts are escaped and cut.
+  // `request`: its texts are escaped and cut.
   AuditEntry(Logger& logger, const Access& access,
              const google::protobuf::Message& request);
 

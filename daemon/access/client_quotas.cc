@@ -13,7 +13,7 @@ namespace actord::daemon {
 namespace {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
-// The most bytes that a cost can count in 64 bits: 18 GB.
+// The maximum number of bytes whose cost fits into 64 bits: 18 GB.
 constexpr uint64_t kMaxCount = std::numeric_limits<uint64_t>::max() / kSecondNs;
 
 // The cost of `count` requests in nanoseconds at the rate. The cost of each
@@ -96,8 +96,8 @@ ClientQuota::Pause ClientQuota::BeginPause() {
   const uint64_t now = totals_.clock.MonotonicNs();
   const auto relaxed = std::memory_order_relaxed;
   Pause pause{.until_ns = now, .epoch = totals_.epoch.load(relaxed)};
-  // The read may cost up to the burst, as it were: what it brings is charged
-  // when it is known.
+  // The cost of a read is not known yet, so the read may go up to the burst; it
+  // is charged afterwards.
   if (requests_per_second_.load(relaxed) != 0) {
     pause.until_ns += requests_.Delay(0, requests_burst_ns_.load(relaxed), now);
   }

@@ -5,7 +5,7 @@
 //
 // A client without quotas has no ClientQuota, and pays one test of a null
 // pointer. Nobody (owner.h) has none: the local administrator must be able to
-// mend what a flood has done.
+// repair the damage of a flood.
 //
 // Bounds: one ClientQuota for each owner, of which there are at most
 // Owners::kMax. Reading and spending is lock-free (gcra.h).
@@ -34,7 +34,7 @@
 
 namespace actord::daemon {
 
-// What all clients share.
+// Data that all clients share.
 struct QuotaTotals {
   explicit QuotaTotals(const runtime::Clock& time) : clock(time) {}
 
@@ -52,31 +52,30 @@ class alignas(64) ClientQuota {
   // Without limits so far.
   explicit ClientQuota(QuotaTotals& totals) : totals_(totals) {}
 
-  // Spends a call that counts as `requests` requests and brings `bytes` bytes.
+  // Spends a call that counts as `requests` requests and has `bytes` bytes.
   // RESOURCE_EXHAUSTED (CLIENT_QUOTA) with the exact delay, after which both
   // quotas admit the call; then nothing is spent, and the refusal is counted.
   [[nodiscard]] absl::Status Take(uint64_t requests, size_t bytes);
 
-  // The same for what a stream has read already, which is not refused.
+  // The same for bytes that a stream has already read, which cannot be refused.
   void Charge(uint64_t requests, size_t bytes);
-  // Until when a stream must not read. Each delay is counted.
+  // The time until which a stream must not read. Each delay is counted.
   struct Pause {
     uint64_t until_ns = 0;  // on the clock of the daemon
     uint64_t epoch = 0;
   };
   [[nodiscard]] Pause BeginPause();
-  // The rest of the pause; zero: it is over, because its time has come or the
-  // quotas have changed.
+  // The rest of the pause; zero: it is over, or the quotas have changed.
   [[nodiscard]] absl::Duration Left(const Pause& pause) const;
 
   // Counts one more open stream. RESOURCE_EXHAUSTED (CLIENT_QUOTA): there are
   // as many as the quota permits; the refusal is counted.
   [[nodiscard]] absl::Status TakeStream();
-  // Counts a stream that is open already, whatever the quota is.
+  // Counts a stream that is already open, regardless of the quota.
   void CountStream() { streams_.fetch_add(1, std::memory_order_relaxed); }
   void GiveStream() { streams_.fetch_sub(1, std::memory_order_relaxed); }
 
-  // The most open connections; 0: there is no limit.
+  // Maximum number of open connections; 0: no limit.
   [[nodiscard]] size_t max_connections() const {
     return max_connections_.load(std::memory_order_relaxed);
   }
@@ -87,7 +86,8 @@ class alignas(64) ClientQuota {
  private:
   friend class ClientQuotas;
 
-  // Forgets what was spent: it is a time, which the former rate has made.
+  // Also forgets the spent amount, because it is a time computed with the
+  // former rate.
   void SetLimits(const QuotaSettings& settings);
 
   QuotaTotals& totals_;
@@ -101,8 +101,8 @@ class alignas(64) ClientQuota {
   std::atomic<size_t> max_connections_{0};
   Gcra requests_;
   Gcra bytes_;
-  // Open streams. Never above the quota because of a stream that is refused
-  // then: such a stream must not cause the refusal of another one.
+  // Open streams. A refused stream never raises it above the quota, because it
+  // could cause the refusal of another stream.
   std::atomic<size_t> streams_{0};
 };
 
@@ -136,7 +136,7 @@ class StreamSlot {
 
 class ClientQuotas {
  public:
-  // The quotas of owners that have others than the rest.
+  // The owners with quotas of their own.
   using Own = absl::flat_hash_map<runtime::Owner, QuotaSettings>;
 
   ClientQuotas(const QuotaSettings& settings, const runtime::Clock& clock)
@@ -146,8 +146,8 @@ class ClientQuotas {
   ClientQuotas(const ClientQuotas&) = delete;
   ClientQuotas& operator=(const ClientQuotas&) = delete;
 
-  // Puts `settings` in force, and `own` for its owners. If they differ from the
-  // former ones, all clients begin anew, with nothing spent; open streams stay
+  // Puts `settings` in force, and `own` for its owners. If the quotas have
+  // changed, all clients begin anew, with nothing spent; open streams stay
   // counted.
   void Set(const QuotaSettings& settings, Own own = {});
   [[nodiscard]] QuotaSettings settings() const;
@@ -169,7 +169,7 @@ class ClientQuotas {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   QuotaTotals totals_;
-  // Whether any quota is set. Written by Set. Relaxed: a call during a Set may
+  // Whether any quota is set. Written by Set. Relaxed: during a Set a call may
   // have no quota yet.
   std::atomic<bool> any_{false};
   mutable absl::Mutex mutex_;

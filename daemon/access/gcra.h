@@ -2,10 +2,10 @@
 // algorithm in its form of virtual scheduling (ITU-T Recommendation I.371,
 // Annex A).
 //
-// The word is the theoretical arrival time (TAT): the moment at which a client
-// that had always kept to its rate would have spent what the client has spent.
-// Costs are times, too: what costs 1 ms at the rate moves the TAT 1 ms on. A
-// cost is admitted while the TAT is at most the burst ahead of now:
+// The word is the theoretical arrival time (TAT): the moment at which the
+// client would have spent this amount if it had always kept to its rate. Costs
+// are times, too: a cost of 1 ms at the rate moves the TAT 1 ms forward. A cost
+// is admitted while the TAT is at most the burst ahead of now:
 //
 //   Take     max(TAT, now) + cost <= now + burst, or the TAT is not ahead at
 //            all: so a cost above the burst is admitted after a rest.
@@ -52,14 +52,14 @@ class Gcra {
     }
   }
 
-  // What Take would return, without spending.
+  // The result that Take would have, without spending.
   [[nodiscard]] uint64_t Delay(uint64_t cost_ns, uint64_t burst_ns,
                                uint64_t now_ns) const {
     return DelayAt(tat_.load(std::memory_order_relaxed), cost_ns, burst_ns,
                    now_ns);
   }
 
-  // Spends a cost that cannot be refused any more. Saturates at kMaxNs ahead.
+  // Spends a cost that can no longer be refused. Saturates at kMaxNs ahead.
   void Charge(uint64_t cost_ns, uint64_t now_ns) {
     uint64_t tat = tat_.load(std::memory_order_relaxed);
     while (!tat_.compare_exchange_weak(

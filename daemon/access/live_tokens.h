@@ -44,7 +44,7 @@ class LiveTokens {
 
  private:
   using Table = std::shared_ptr<const identity::TokenTable>;
-  // What shows that a file has changed.
+  // The facts that show a change of the file.
   struct Version {
     bool exists = false;
     dev_t device = 0;
@@ -74,7 +74,7 @@ class LiveTokens {
   mutable absl::Mutex mutex_;
   Table table_ ABSL_GUARDED_BY(mutex_);
   // Counts the tables. Written with the mutex, after table_; a reader without
-  // it may find the former number, and then judges by the former table.
+  // it may find the former number, and then uses the former table.
   std::atomic<uint64_t> generation_{1};
   mutable VerifiedTokens verified_;
 };

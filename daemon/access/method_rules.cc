@@ -18,7 +18,7 @@ constexpr MethodRule kRules[] = {
     {.method = "Send", .needs = kSend},
     {.method = "SendStream", .needs = kSend},
     {.method = "Call", .needs = kSend},
-    // The answer is a payload, and nothing is left of it without one.
+    // The answer is only a payload.
     {.method = "Await", .needs = kSeePayloads},
     {.method = "GetProcess", .needs = kSeeMetadata},
     {.method = "ListProcesses",
@@ -61,8 +61,8 @@ constexpr MethodRule kRules[] = {
      .requests = kRequestsOfList},
     {.method = "ResendDeadLetter", .needs = kOperate},
     {.method = "DropDeadLetters", .needs = kOperate},
-    // The addresses and the names of other clients are nothing for a viewer,
-    // who sees processes.
+    // A viewer may see processes, but not the addresses and names of other
+    // clients.
     {.method = "ListClients",
      .needs = kOperate,
      .only_reads = true,

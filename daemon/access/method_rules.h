@@ -1,4 +1,4 @@
-// Which permission each method of the service needs: the only place that says
+// The permission that each method of the service needs. No other place defines
 // it. docs/access.md has the same table, and a test compares the two.
 //
 // Thread-safety: constants and pure functions.
@@ -18,9 +18,9 @@ struct MethodRule {
   // As in the contract: "Send".
   std::string_view method;
   identity::Permission needs = identity::Permission::kAdminister;
-  // A role with this permission, but without `needs`, may make the call for
-  // processes of its own owner alone (Access::controls). kAdminister: there is
-  // no such permission.
+  // A role with this permission, but without `needs`, may make the call only
+  // for processes of its own owner (Access::controls). kAdminister: there is no
+  // such permission.
   identity::Permission needs_for_own = identity::Permission::kAdminister;
   // The answer has payloads beside metadata. A holder without kSeePayloads
   // gets the answer without them.
@@ -28,18 +28,18 @@ struct MethodRule {
   // Changes nothing in the daemon.
   bool only_reads = false;
 
-  // As how many requests a call counts in the quota of its client. A list
-  // looks at many processes, and so counts more.
+  // The number of requests for which a call counts in the quota of its client.
+  // A list examines many processes, and so counts more.
   uint32_t requests = 1;
 
-  // Each call is one line in the log.
+  // Whether each call gets a line in the log.
   [[nodiscard]] constexpr bool is_audited() const {
     return !only_reads && (needs == identity::Permission::kOperate ||
                            needs == identity::Permission::kAdminister);
   }
 };
 
-// Whether the role may make the call, perhaps for its own processes alone.
+// Whether the role may make the call, perhaps only for its own processes.
 constexpr bool MayCall(identity::Role role, const MethodRule& rule) {
   return Permits(role, rule.needs) || Permits(role, rule.needs_for_own);
 }

@@ -8,7 +8,7 @@
 
 namespace actord::daemon {
 
-// `settings` with those of `own` in their place.
+// `settings`, overridden by the quotas of `own`.
 QuotaSettings Overridden(QuotaSettings settings,
                          const identity::TokenQuotas& own);
 

@@ -2,8 +2,8 @@
 // runtime knows them.
 //
 // A name gets its number with its first call, and keeps the number as long as
-// the daemon runs, also if its tokens are revoked: its processes live on. With
-// a store the name keeps its number for as long as the store exists.
+// the daemon runs, even if its tokens are revoked, because its processes live
+// on. With a store the name keeps its number for as long as the store exists.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -27,7 +27,7 @@ namespace actord::daemon {
 
 class Owners {
  public:
-  // As many as numbers exist beside kNobody and kAny.
+  // All numbers except kNobody and kAny.
   static constexpr size_t kMax = 65'534;
 
   // At most `max` names, at most kMax.
@@ -38,8 +38,8 @@ class Owners {
   // Keeps the number of a new name in the store, before anything has the
   // number. On an error the name gets no number.
   using Keep = std::function<absl::Status(runtime::Owner, const std::string&)>;
-  // Takes over the names that the store has: the first gets the number 1, and
-  // so on. To be called once, before any other function.
+  // Takes over the names in the store: the first gets the number 1, and so on.
+  // To be called once, before any other function.
   void Restore(std::vector<std::string> names, Keep keep);
 
   // The number of the name; an error of Keep; or RESOURCE_EXHAUSTED
@@ -51,7 +51,7 @@ class Owners {
   // "": nobody.
   [[nodiscard]] std::string NameOf(runtime::Owner owner) const;
 
-  // The number of names that have got no number.
+  // How often a name got no number.
   [[nodiscard]] uint64_t refused() const;
 
  private:

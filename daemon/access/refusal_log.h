@@ -1,6 +1,6 @@
 // The log of refused calls, which strangers can cause at any rate: at most one
 // line in a minute for each token, reason and method. The next line of that
-// kind says how many refusals had none.
+// kind says how many refusals were not logged.
 //
 // Bounds: the log remembers kMaxKinds kinds of refusals. Beyond that, all
 // further kinds share one line in a minute.

@@ -22,7 +22,7 @@ constexpr unsigned kHeaderTooLarge = 431;
 
 constexpr unsigned kHttp11 = 11;
 constexpr size_t kReadBytes = 2048;
-// What a lingering connection reads and drops.
+// Maximum number of bytes that a lingering connection reads and drops.
 constexpr size_t kMaxDroppedBytes = 64 << 10;
 
 }  // namespace
@@ -89,7 +89,7 @@ void AdminConnection::RefuseUnread(const Error& error) {
   if (is_bad_http) {
     return Refuse(
         kBadRequest,
-        absl::StrCat("no request of HTTP/1.1: ", error.message(), "\n"));
+        absl::StrCat("not an HTTP/1.1 request: ", error.message(), "\n"));
   }
   // The client has gone, or is too slow.
   End();
@@ -119,7 +119,7 @@ void AdminConnection::TakeRequest() {
   }
   const beast::string_view target = request.target();
   if (!target.starts_with('/')) {
-    return Refuse(kBadRequest, "the target of a request begins with /\n");
+    return Refuse(kBadRequest, "the target of a request must begin with /\n");
   }
   const beast::string_view path = target.substr(0, target.find_first_of("?#"));
   const beast::string_view accept = request[http::field::accept];

@@ -15,7 +15,7 @@
 // the answer.
 //
 // Thread-safety: the thread of the server's io_context. Ownership: borrows the
-// parts; is owned by its server and by the operations that run.
+// parts; its server and its running operations own it.
 #pragma once
 
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -43,11 +43,11 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
     AdminLimits limits;
     const AllowedHosts& hosts;
     std::function<AdminAnswer(const AdminRequest&)> answer;
-    // A request was refused before `answer` was asked.
+    // Called when a request was refused before `answer` was called.
     std::function<void()> refused;
-    // The connection is over. Called once.
+    // Called once, when the connection has ended.
     std::function<void(AdminConnection*)> ended;
-    // Larger at each call, and never 0.
+    // Returns a larger number at each call, never 0.
     std::function<uint64_t()> next_number;
   };
 
@@ -57,9 +57,9 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
   // Closes the connection. Idempotent.
   void End();
 
-  // When the connection began to wait for its client, as a number: of two
-  // connections that wait, the smaller number has waited longer. 0: the
-  // connection does not wait for a request.
+  // The order of waiting: of two waiting connections, the one with the smaller
+  // number has waited longer for its client. 0: the connection does not wait
+  // for a request.
   [[nodiscard]] uint64_t waits_since() const { return waits_since_; }
 
  private:

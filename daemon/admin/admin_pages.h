@@ -1,5 +1,5 @@
 // The pages of the admin port: /healthz, /readyz and /metrics. They are open to
-// everybody who reaches the port, so they tell nothing of single processes.
+// everybody who reaches the port, so they show nothing about single processes.
 //
 // Thread-safety: one thread, that of the AdminServer.
 #pragma once
@@ -14,20 +14,20 @@
 
 namespace actord::daemon {
 
-// The answer to a question of a load balancer or an operator.
+// The answer to a health check of a load balancer or an operator.
 struct HealthReport {
-  // Empty: all is well.
+  // Empty: the daemon is healthy.
   std::vector<std::string> problems;
-  // What an operator should know, although all is well.
+  // Facts for the operator, although the daemon is healthy.
   std::vector<std::string> notes;
 };
 
 class AdminPages {
  public:
   struct Sources {
-    // Whether the daemon should be left alone rather than killed.
+    // Liveness: whether the daemon should not be restarted.
     std::function<HealthReport()> health;
-    // Whether clients should be sent here.
+    // Readiness: whether clients should be sent here.
     std::function<HealthReport()> readiness;
     // The text of Prometheus (metric_text.h).
     std::function<std::string(const AdminCounts&)> metrics;
@@ -42,7 +42,7 @@ class AdminPages {
   const Sources sources_;
 };
 
-// Whether a client with this header Accept wants JSON more than plain text.
+// Whether a client with this Accept header prefers JSON to plain text.
 bool PrefersJson(std::string_view accept);
 
 }  // namespace actord::daemon

@@ -21,13 +21,14 @@ struct AdminAnswer {
   std::string allow;  // the header Allow; "": there is none
 };
 
-// What the admin port has done since its start.
+// Counts of the admin port since its start.
 struct AdminCounts {
   uint64_t connections_open = 0;
-  // Connections that were closed to make room, or as they came.
+  // Connections that were closed to make room, or at once.
   uint64_t connections_refused = 0;
   uint64_t requests = 0;
-  // Requests that were no HTTP, too large, or had a host that is not allowed.
+  // Requests that were not HTTP, were too large, or had a host that is not
+  // allowed.
   uint64_t requests_refused = 0;
 };
 

@@ -26,7 +26,8 @@ namespace {
 using Protocol = AdminConnection::Protocol;
 using Error = boost::system::error_code;
 
-// From one listener before the connections have their turn.
+// Connections accepted from one listener before the open connections have their
+// turn.
 constexpr int kAcceptsAtOnce = 16;
 // The pause when the system has no memory for a connection.
 constexpr timespec kNoMemoryPause{0, 10'000'000};
@@ -35,8 +36,8 @@ int OpenSpareDescriptor() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
 }  // namespace
 
-// The server's thread and all that it touches. The thread alone uses the
-// members from Begin on, but Stop.
+// The server's thread and all of its data. Only this thread uses the members
+// from Begin on, except Stop.
 class AdminServer::Loop {
  public:
   Loop(Options options, Logger& logger, const runtime::Clock& clock)
@@ -158,13 +159,13 @@ class AdminServer::Loop {
     connection->Start();
   }
 
-  // Closes the connection that has waited longest for its client. False: none
-  // waits.
+  // Closes the connection that has waited longest for its client. False: no
+  // connection waits.
   bool MakeRoom() {
     full_warning_.Say(
         absl::StrCat("the admin port has ", connections_.size(),
-                     " connections, its limit: the one that has waited longest "
-                     "for its client is closed"));
+                     " connections, its limit: the connection that has waited "
+                     "longest for its client is closed"));
     AdminConnection* oldest = nullptr;
     for (const auto& [connection, owner] : connections_) {
       if (connection->waits_since() == 0) continue;
@@ -207,7 +208,7 @@ class AdminServer::Loop {
   SpacedWarning full_warning_;
   SpacedWarning descriptor_warning_;
   int spare_ = -1;
-  // Destroyed after all that uses it.
+  // Destroyed after all of its users.
   boost::asio::io_context io_{1};
   boost::asio::steady_timer tick_;
   std::vector<Wait> waits_;

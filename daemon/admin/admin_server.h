@@ -30,14 +30,14 @@ struct AdminLimits {
   size_t connections = 32;
   size_t header_bytes = 8 << 10;
   size_t body_bytes = 4 << 10;
-  // From the first byte of a request to its last; for a new connection, also to
-  // the first byte.
+  // Time from the first byte of a request to its last; for a new connection,
+  // from the connect.
   std::chrono::milliseconds request{10'000};
-  // From an answer to the next request.
+  // Time from an answer to the next request.
   std::chrono::milliseconds idle{120'000};
-  // For the client to take an answer.
+  // Time for the client to take an answer.
   std::chrono::milliseconds answer{10'000};
-  // For the client to close the connection after the last answer.
+  // Time for the client to close the connection after the last answer.
   std::chrono::milliseconds linger{1'000};
 };
 
@@ -60,8 +60,8 @@ class AdminServer {
   AdminServer(const AdminServer&) = delete;
   AdminServer& operator=(const AdminServer&) = delete;
 
-  // Breaks all connections off. No function of the options runs when Stop has
-  // returned, which takes as long as a running one. Idempotent.
+  // Breaks off all connections. Waits for a running function of the options;
+  // none runs after Stop has returned. Idempotent.
   void Stop();
 
  private:

@@ -1,10 +1,10 @@
-// Decides for which value of the header Host the admin port answers.
+// Decides for which values of the Host header the admin port answers.
 //
-// A browser can be made to send requests to a loopback address under the name
-// of a stranger's web site (DNS rebinding), whose scripts may then read the
-// answers. The browser sends that name in Host, so names that are not of this
-// daemon are refused. An address is always allowed: no name service can make it
-// mean another machine.
+// A stranger's web site can make a browser send requests to a loopback address
+// under the name of that site (DNS rebinding), and its scripts may then read
+// the answers. The browser sends that name in Host, so the port refuses names
+// that do not belong to this daemon. An address is always allowed, because no
+// name service can redirect it to another machine.
 //
 // Thread-safety: constant once made; any thread.
 #pragma once
@@ -22,8 +22,8 @@ class AllowedHosts {
   AllowedHosts(const std::vector<std::string>& listen,
                const std::vector<std::string>& names);
 
-  // `host`: "name", "name:port", "127.0.0.1:7601", "[::1]:7601". The port may
-  // be any: a proxy or a container may have another one.
+  // `host`: "name", "name:port", "127.0.0.1:7601", "[::1]:7601". Any port is
+  // allowed, because a proxy or a container may use another one.
   [[nodiscard]] bool Allows(std::string_view host) const;
 
  private:

@@ -1,8 +1,8 @@
-// Finds out whether the scheduler moves: a scheduler that stands still has
-// ready processes, and gives none of them a turn.
+// Finds out whether the scheduler moves. It stands still if there are ready
+// processes and none of them gets a turn.
 //
-// It counts looks instead of reading a clock, so a daemon that was stopped and
-// goes on (SIGSTOP, a suspended machine) is not taken for one that stands
+// It counts checks instead of reading a clock, so that a daemon that was
+// stopped for a while (SIGSTOP, a suspended machine) does not seem to stand
 // still.
 //
 // Thread-safety: one thread.
@@ -16,8 +16,8 @@ namespace actord::daemon {
 
 class Heartbeat {
  public:
-  // How often Look is to be called, and how many looks in a row without a turn
-  // mean that the scheduler stands still.
+  // The interval at which Look must be called, and the number of calls in a row
+  // without a turn after which the scheduler counts as standing still.
   static constexpr int kSecondsBetweenLooks = 1;
   static constexpr int kStillLooks = 10;
 
@@ -29,14 +29,14 @@ class Heartbeat {
   explicit Heartbeat(std::function<Beat()> read) : read_(std::move(read)) {}
 
   void Look();
-  // What is wrong; "": the scheduler moves.
+  // The problem; "": the scheduler moves.
   [[nodiscard]] std::string Problem() const;
 
  private:
   const std::function<Beat()> read_;
   uint64_t turns_ = 0;
-  // Looks in a row that found ready processes, and no turn since the look
-  // before.
+  // Calls of Look in a row that found ready processes, and no turn since the
+  // previous call.
   int still_looks_ = 0;
 };
 

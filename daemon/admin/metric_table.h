@@ -1,9 +1,10 @@
-// The table of the metrics that are no counter of counter_table.h. Each row is
+// The table of the metrics that are not counters of counter_table.h. Each row
+// is
 //
 //   KIND(member, name, help)
 //
-// `member` is the field of DaemonMetrics, `name` the whole name in /metrics.
-// The unit is the end of the name: base units alone, seconds and bytes.
+// `member` is the field of DaemonMetrics, `name` the whole name in /metrics. A
+// name ends with its unit; only the base units seconds and bytes are used.
 //
 // Users see the rows in docs/operations.md, which a test compares with this
 // table. The dashboard packaging/grafana/actord.json is made from the tables,
@@ -64,7 +65,7 @@
   TOTAL(admin_requests, "actord_admin_requests_total", \
         "Requests that the admin port has answered.") \
   TOTAL(admin_requests_refused, "actord_admin_requests_refused_total", \
-        "Requests to the admin port that were no HTTP/1.1, were too large, or " \
+        "Requests to the admin port that were not HTTP/1.1, were too large, or " \
         "had a host that is not allowed.") \
   GAUGE(resident_memory, "process_resident_memory_bytes", \
         "Resident memory of the daemon.") \

@@ -20,7 +20,7 @@ absl::StatusOr<ReplyWait> ActorService::Call(const Caller& caller,
           Fingerprint(context_.message_ids.content_key(), to, message),
           caller.access().owner()};
     // A repeat gets the answer of the process that the first call has reached,
-    // whoever holds the name now.
+    // even if another process holds the name now.
     if (runtime_.KnowsCall(id)) {
       return ReplyWait(runtime_, to.pid, std::move(message), std::move(id),
                        caller.access().sees());

@@ -79,7 +79,7 @@ absl::Status ActorService::DropDeadLetters(
   if (!numbers.ok()) return numbers.status();
   uint64_t dropped = 0;
   for (const uint64_t number : *numbers) {
-    // A failed Drop is no error: the letter is no longer kept.
+    // A failed Drop is not an error: the letter is no longer kept.
     if (runtime_.dead_letters().Drop(number, caller.access().sees()).ok()) {
       ++dropped;
     }

@@ -19,7 +19,7 @@
 namespace actord::daemon {
 namespace {
 
-// The incarnation in hexadecimal, a dot and the number: so no id means a
+// The incarnation in hexadecimal, a dot and the number: so an id never means a
 // failure of another run.
 std::string FormatFailureId(uint32_t incarnation, uint64_t number) {
   return absl::StrFormat("%x.%d", incarnation, number);

@@ -7,7 +7,8 @@
 
 namespace actord::daemon {
 
-// The load goes on if the client goes away: no plugin stays half loaded.
+// The load continues if the client goes away, so that no plugin stays half
+// loaded.
 void ActorService::LoadPlugin(const Caller& caller,
                               v1::LoadPluginRequest& request,
                               UnaryAnswer<v1::LoadPluginResponse> answer) {

@@ -1,4 +1,4 @@
-// Durable processes in quarantine: listing them, and letting them try again.
+// Durable processes in quarantine: lists and retries them.
 #include <actord/text.h>
 
 #include <functional>
@@ -47,8 +47,8 @@ void Write(const runtime::QuarantineEntry& entry,
   proto->set_mailbox_messages(entry.mailbox_messages);
 }
 
-// Which page of the list a request means. `list`: tells the tokens of the calls
-// apart.
+// The page of the list that a request asks for. `list` distinguishes the page
+// tokens of the calls.
 template <typename Request>
 absl::Status ReadFilter(const Request& request, std::string_view list,
                         uint32_t incarnation, runtime::QuarantineFilter& filter,
@@ -69,7 +69,7 @@ class Tries {
  public:
   using Done = std::function<void(const v1::RetryQuarantineResponse&)>;
 
-  // `count`: of processes, above 0. `response`: is completed.
+  // `count`: number of processes, above 0. `response`: will be completed.
   Tries(size_t count, v1::RetryQuarantineResponse response, Done done)
       : left_(count), response_(std::move(response)), done_(std::move(done)) {}
 
@@ -89,7 +89,7 @@ class Tries {
  private:
   absl::Mutex mutex_;
   size_t left_ ABSL_GUARDED_BY(mutex_);
-  // Of the last caller alone, when nothing is left.
+  // Used only by the last callback.
   v1::RetryQuarantineResponse response_;
   const Done done_;
 };
@@ -142,7 +142,7 @@ void ActorService::RetryQuarantine(
               response.add_tried();
           tried->set_pid(runtime::FormatPid(pid));
           tried->set_has_left(status.ok());
-          // The try itself has been carried out.
+          // The retry itself has been carried out.
           const bool stays =
               runtime::ReasonOf(status) == runtime::reason::kProcessQuarantined;
           if (stays) {

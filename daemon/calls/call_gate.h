@@ -28,8 +28,8 @@ namespace actord::daemon {
 // threads, on any number of them at a time, and must not block.
 using CallCheck = std::function<absl::StatusOr<Access>(const Caller& caller)>;
 
-// The parts of the daemon that know more of a caller than its call tells. All
-// must outlive the gate.
+// The parts of the daemon that know more about a caller than the call shows.
+// All must outlive the gate.
 struct GateParts {
   PeerCertificates* certificates = nullptr;         // null: clients need none
   const ConnectionRegistry* connections = nullptr;  // null: have no numbers
@@ -42,7 +42,7 @@ class CallGate {
   explicit CallGate(CallCheck check, const GateParts& parts = {})
       : check_(std::move(check)), parts_(parts) {}
 
-  // Returns the caller of a new call, or why the call is refused. Allocates
+  // Returns the caller of a new call, or the reason for its refusal. Allocates
   // nothing if there is neither a check nor a need for certificates.
   // `request_bytes`: see Caller.
   [[nodiscard]] absl::StatusOr<Caller> Enter(

@@ -14,15 +14,15 @@
 
 namespace actord::daemon {
 
-// `owner`: whose connections the client sees; "": all.
+// `owner`: the owner whose connections the client sees; "": all.
 absl::Status ReadListClients(const v1::ListClientsRequest& request,
                              uint32_t incarnation, std::string_view owner,
                              Paging& paging);
 
 v1::ClientState ClientStateOf(const ConnectionFacts& facts);
 
-// Sets all fields but `streams_open` and `is_own`. `certified` null: the client
-// has presented no certificate, or has made no call so far.
+// Sets all fields except `streams_open` and `is_own`. `certified` null: the
+// client has presented no certificate, or has made no call so far.
 void WriteClient(const ConnectionFacts& facts, const CertifiedPeer* certified,
                  v1::Client* client);
 

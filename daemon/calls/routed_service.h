@@ -65,9 +65,9 @@ class RoutedService : public grpc::Service {
 
   [[nodiscard]] const UnreadAnswers& unread_answers() const { return unread_; }
 
-  // The position of the last record so far, and what happens when the record at
-  // a position is durable, which a unary call may wait for on its thread
-  // (runtime.h). 0: there is nothing to wait for.
+  // The position of the last record so far (0: there is none), and a way to
+  // wait until the record at a position is durable, which a unary call may do
+  // on its thread (runtime.h).
   [[nodiscard]] virtual uint64_t LastPosition() const = 0;
   virtual void WhenDurableHere(uint64_t position,
                                absl::AnyInvocable<void() &&> then) = 0;
@@ -98,7 +98,7 @@ class RoutedService : public grpc::Service {
         FinishCall(status, response, {*context, unread_, out}, reactor);
         return reactor;
       }
-      // The answer rests on what the client can see, which may not be durable.
+      // The answer may rest on records that are not durable yet.
       WhenDurableHere(position, [this, status, response = std::move(response),
                                  context, out, reactor] {
         FinishCall(status, response, {*context, unread_, out}, reactor);
@@ -122,8 +122,8 @@ class RoutedService : public grpc::Service {
   }
 
   // A unary method that is answered when its wait is over, or when its client
-  // cancels the call. The function returns the wait (waits.h), or why the call
-  // cannot wait.
+  // cancels the call. The function returns the wait (waits.h), or the reason
+  // why the call cannot wait.
   template <typename Service, typename Request, typename Wait>
   void Route(const char* name,
              absl::StatusOr<Wait> (Service::*begin)(const Caller&, Request&)) {
@@ -159,7 +159,7 @@ class RoutedService : public grpc::Service {
   }
 
   // A method with one request and a stream of responses. The function returns
-  // the stream, or why there is none.
+  // the stream, or the reason why there is none.
   template <typename Service, typename Request, typename Opened>
   void Route(const char* name,
              absl::StatusOr<std::shared_ptr<Opened>> (Service::*open)(

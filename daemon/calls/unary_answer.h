@@ -77,7 +77,8 @@ class WaitingCall final : private grpc::ServerUnaryReactor {
     return call;
   }
 
-  // A caller whose token has been revoked meanwhile does not get the response.
+  // A caller whose token has been revoked in the meantime does not get the
+  // response.
   void Finish(const absl::Status& status, const Response& response) {
     const absl::Status allowed = access_.CheckAgain();
     FinishCall(allowed.ok() ? status : allowed, response, place_, this);

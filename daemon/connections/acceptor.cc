@@ -22,14 +22,14 @@
 namespace actord::daemon {
 namespace {
 
-// From one listener before the others have their turn.
+// Connections taken from one listener before the next listener has its turn.
 constexpr int kMaxAccepts = 64;
-// Before a connection is refused, the connections that are over are forgotten,
-// at most so often.
+// Before it refuses a connection, the acceptor forgets the connections that
+// have ended, at most once in this time.
 constexpr uint64_t kSweepPauseNs = 20'000'000;
 // The pause when the system has no memory for a connection.
 constexpr timespec kPause{0, 10'000'000};
-// Enough to tell protocols apart.
+// Enough bytes to tell protocols apart.
 constexpr size_t kFirstBytes = 32;
 
 int OpenSpare() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
@@ -155,7 +155,7 @@ void Acceptor::Take(int listener, int fd, const sockaddr_storage& address) {
   connection.address_group = AddressGroup(address);
   const Refusal refusal = Decide(fd, connection.address_group);
   if (refusal != Refusal::kNone) {
-    // Before the client can know.
+    // Counted before the client can notice the refusal.
     Refuse(refusal, connection.peer);
     close(fd);
     return;
@@ -175,8 +175,8 @@ void Acceptor::Take(int listener, int fd, const sockaddr_storage& address) {
 }
 
 void Acceptor::WarnOfOtherProtocol(int fd, const std::string& peer) {
-  // It does not wait for the bytes, because honest clients would wait, too. A
-  // client that tries again is seen sooner or later.
+  // The thread does not wait for the bytes, because honest clients would wait,
+  // too. A client that tries again is noticed sooner or later.
   switch (ProtocolOf(PeekBytes(fd, kFirstBytes, first_bytes_))) {
     case Protocol::kHttp2:
       return;

@@ -2,9 +2,8 @@
 // hands the others to gRPC.
 //
 // A refused connection is accepted and closed at once, so that its client
-// learns it. The thread never stops accepting, also if there are no
-// descriptors: one spare descriptor is given up for a moment, to accept and
-// close.
+// notices. The thread never stops accepting: when there are no descriptors, it
+// gives up one spare descriptor for a moment, to accept and close.
 //
 // Thread-safety: Start, Stop and the destructor are for one thread. Ownership:
 // owns the thread; borrows everything else.
@@ -26,7 +25,7 @@ namespace actord::daemon {
 
 class Acceptor {
  public:
-  // Takes an accepted connection, which has this id in the registry.
+  // Takes over an accepted connection, which has this id in the registry.
   using HandOver =
       std::function<void(int listener, uint64_t id, int fd, bool is_tcp)>;
 
@@ -47,13 +46,13 @@ class Acceptor {
 
  private:
   void Run();
-  // Accepts what waits, but a bounded number.
+  // Accepts the waiting connections, up to a limit.
   void AcceptFrom(int listener);
-  // Accepts a connection; false: none waits, or the system refuses.
+  // Accepts a connection. False: none waits, or the system refuses it.
   bool AcceptOne(int listener);
   void Take(int listener, int fd, const sockaddr_storage& address);
   // Warns if the first bytes of a connection without TLS, as far as they have
-  // arrived, are not HTTP/2. gRPC then closes the connection and tells nobody.
+  // arrived, are not HTTP/2. gRPC closes such a connection without a report.
   void WarnOfOtherProtocol(int fd, const std::string& peer);
   Refusal Decide(int fd, const std::string& group);
   void Refuse(Refusal refusal, const std::string& peer);

@@ -1,4 +1,4 @@
-// Decides whether the daemon takes one more connection.
+// Decides whether the daemon accepts one more connection.
 //
 // Thread-safety: plain values and pure functions.
 #pragma once
@@ -19,9 +19,10 @@ struct ConnectionLimits {
 };
 
 // The limits of a configuration, on a system that lets the daemon open
-// `max_descriptors` descriptors. 0 for a limit of the configuration: as many
-// connections as the descriptors allow, at most kMaxDefault, because a silent
-// connection may take 64 KiB; one address may have half of them.
+// `max_descriptors` descriptors. If the configuration says 0, the limit is the
+// number of connections that the descriptors allow, at most kMaxDefault,
+// because a silent connection may take 64 KiB; one address may have half of
+// them.
 inline constexpr uint64_t kMaxDefault = 16384;
 ConnectionLimits LimitsFor(uint64_t max, uint64_t max_per_address,
                            uint64_t reserved_descriptors,
@@ -29,11 +30,11 @@ ConnectionLimits LimitsFor(uint64_t max, uint64_t max_per_address,
 
 enum class Refusal { kNone, kTotal, kAddress, kDescriptors };
 
-// `descriptor`: that of the new connection. The system always gives the lowest
-// free number, so a connection with a number below `first_reserved` leaves the
-// reserve alone. `open` and `open_of_address` do not count the new connection.
-// `has_address`: false for a Unix socket, for which `max_per_address` does not
-// count.
+// `descriptor`: the descriptor of the new connection. The system always gives
+// the lowest free number, so a connection with a number below `first_reserved`
+// leaves the reserve alone. `open` and `open_of_address` do not count the new
+// connection. `has_address`: false for a Unix socket, for which
+// `max_per_address` does not count.
 Refusal Admit(const ConnectionLimits& limits, int descriptor, size_t open,
               bool has_address, size_t open_of_address);
 

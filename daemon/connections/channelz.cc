@@ -15,8 +15,8 @@ struct Free {
 };
 using OwnedText = std::unique_ptr<char, Free>;
 
-// The text after `key` up to the next quotation mark, from `position` on, which
-// is moved behind it. nullopt: there is none.
+// The text after `key` up to the next quotation mark, searched from `position`
+// on; moves `position` behind it. nullopt: there is none.
 std::optional<std::string_view> Next(std::string_view json,
                                      std::string_view key, size_t& position) {
   const size_t found = json.find(key, position);
@@ -79,7 +79,7 @@ int64_t Channelz::List(
     const std::string_view text(json.get());
     const int64_t before = first;
     size_t position = 0;
-    // Each is {"name":"chttp2 ipv4:...","socketId":"7"}.
+    // Each socket is {"name":"chttp2 ipv4:...","socketId":"7"}.
     while (auto name = Next(text, "\"name\":\"", position)) {
       const auto id = Next(text, "\"socketId\":\"", position);
       if (!id.has_value()) break;

@@ -1,4 +1,4 @@
-// What gRPC counts about the connections of one server. It is read from gRPC's
+// gRPC's counts about the connections of one server. They are read from gRPC's
 // registry (channelz), which is part of its C core and needs no service.
 //
 // Thread-safety: one thread at a time.
@@ -15,13 +15,13 @@ namespace actord::daemon {
 struct SocketCounts {
   // Calls that the client began.
   uint64_t started = 0;
-  // Calls that gRPC has cleared up, however they ended.
+  // Calls that gRPC has cleaned up, however they ended.
   uint64_t ended = 0;
   // Messages that a handler has read, and messages that were sent.
   uint64_t received = 0;
   uint64_t sent = 0;
 
-  // Calls that are open, or that are over and not cleared up.
+  // Calls that are open, or that have ended and are not cleaned up.
   [[nodiscard]] uint64_t left() const {
     // gRPC writes the counts one by one, so `ended` may be ahead for a moment.
     return started > ended ? started - ended : 0;
@@ -33,8 +33,8 @@ SocketCounts ParseSocketCounts(std::string_view json);
 
 class Channelz {
  public:
-  // The newest server of the program is meant. To be called when that server
-  // has started; without an effect if there is none.
+  // Finds the newest server of the program. To be called when that server has
+  // started; has no effect if there is no server.
   void FindServer();
 
   // Calls `visit` for the sockets of the server whose number is `first` or

@@ -1,4 +1,4 @@
-// What the daemon counts about its connections.
+// The daemon's counts about its connections.
 //
 // Thread-safety: any thread.
 #pragma once

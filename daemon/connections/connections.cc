@@ -15,7 +15,8 @@ namespace actord::daemon {
 namespace {
 
 // The kernel's name for users that the daemon's user namespace does not have
-// ("nobody"). They must not pass for a daemon that runs as this user.
+// ("nobody"). They must not be taken for the daemon's own user, if the daemon
+// runs as "nobody".
 constexpr uid_t kOverflowUid = 65534;
 
 uint64_t MaxDescriptors() {
@@ -130,7 +131,7 @@ std::vector<ConnectionFacts> Connections::List(uint64_t after, size_t max,
   last = page.size() < max ? 0 : page.back().id;
   sockets_.Refresh();
   for (Connection& connection : page) {
-    // Over, and not swept so far.
+    // The connection has ended, and Sweep has not removed it yet.
     if (SocketCookie(connection.fd) != connection.cookie) continue;
     ConnectionFacts facts;
     const int64_t socket = sockets_.Find(connection.peer);

@@ -4,9 +4,9 @@
 //  1. Listen binds the addresses. Clients may connect, and wait.
 //  2. AddTo, before gRPC's server is built.
 //  3. Serve, when gRPC's server has started.
-//  4. StopAccepting, before gRPC's server is shut down: gRPC leaks a connection
-//     that comes later.
-//  5. CutAllIn, with the time that the open calls have.
+//  4. StopAccepting, before gRPC's server is shut down, because gRPC leaks
+//     connections that come later.
+//  5. CutAllIn, with the time that the open calls still have.
 //  6. The destructor, when gRPC's server has ended.
 //
 // Thread-safety: the calls above are for one thread; all others are for any
@@ -47,7 +47,7 @@ struct InheritedAddress {
   int port = 0;
 };
 
-// What is known of an open connection at one moment.
+// The known facts about an open connection at one moment.
 struct ConnectionFacts {
   Connection connection;
   // The address on which the daemon accepted it.
@@ -76,11 +76,11 @@ class Connections {
                              const UnixAccess& access);
   // Listens on a socket of a service manager (inherited_sockets.h), too.
   InheritedAddress ListenOn(int fd);
-  // `tcp`: the credentials of TCP connections. Those of Unix sockets are plain:
-  // the system lets only the right users connect, and nobody can listen in.
-  // Connections of the daemon's own user, and of root, over a Unix socket come
-  // from an acceptor of their own: the auth context of their calls has
-  // transport_security_type = "local".
+  // `tcp`: the credentials of TCP connections. Connections over Unix sockets
+  // are plain: the system lets only the permitted users connect, and nobody can
+  // read their traffic. Connections of the daemon's own user, and of root, over
+  // a Unix socket come from an acceptor of their own: the auth context of their
+  // calls has transport_security_type = "local".
   void AddTo(grpc::ServerBuilder& builder,
              const std::shared_ptr<grpc::ServerCredentials>& tcp);
   // INTERNAL: the system has no thread or no descriptor left.
@@ -94,12 +94,11 @@ class Connections {
   [[nodiscard]] std::vector<ConnectionFacts> List(uint64_t after, size_t max,
                                                   std::string_view owner,
                                                   uint64_t& last);
-  // Cuts the connection, and logs that `by` has asked for it. False: it is not
-  // open, or `owner` does not see it.
+  // Cuts the connection, and logs that `by` has asked for it. False: the
+  // connection is not open, or `owner` does not see it.
   bool CutOnRequest(uint64_t id, std::string_view owner, const std::string& by);
 
-  // Cuts a connection that was one too many for its client, whose calls were
-  // refused.
+  // Cuts a connection above the quota of its client, whose calls were refused.
   void CutOverQuota(uint64_t id);
 
   // Cuts the connection of a client whose certificate is revoked. One thread at

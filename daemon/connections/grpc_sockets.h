@@ -1,4 +1,5 @@
-// gRPC's numbers of the open connections, by which channelz tells what they do.
+// gRPC's numbers of the open connections, with which channelz is asked about
+// them.
 //
 // A connection is found by its peer.
 //
@@ -26,10 +27,10 @@ class GrpcSockets {
   // The number of the newest connection of this peer at the last Refresh; 0:
   // gRPC had made no transport for it.
   [[nodiscard]] int64_t Find(const std::string& peer) const;
-  // The connection of this peer is over.
+  // To be called when the connection of this peer has ended.
   void Forget(const std::string& peer);
-  // Forgets connections that are over, if there are many beside the `open`
-  // ones.
+  // Forgets connections that have ended, if there are many of them beside the
+  // `open` ones.
   void Shrink(size_t open);
 
  private:

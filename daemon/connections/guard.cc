@@ -25,19 +25,19 @@ constexpr int kTickMs = 10;
 constexpr uint64_t kMsInNs = 1'000'000;
 constexpr uint64_t kGuardSweepPauseNs = 100 * kMsInNs;
 constexpr uint64_t kForgetPauseNs = 1000 * kMsInNs;
-// Memory goes back to the system when a flood has been over for so long.
+// When a flood has been over for this long, memory goes back to the system.
 constexpr uint64_t kTrimAfterNs = 500 * kMsInNs;
 constexpr size_t kMaxSwept = 2000;
-// Active connections that one tick looks at; the others wait for the next.
+// Active connections that one tick examines; the others wait for the next tick.
 constexpr size_t kMaxActive = 1024;
 // Connections about which one tick asks gRPC.
 constexpr size_t kMaxAsked = 32;
 constexpr size_t kMaxUnixAsked = 16;
-// Bytes that gRPC has not read, and that are looked at: of the connections
-// about which gRPC is asked, and of all others.
+// Unread bytes of a connection that are examined: if gRPC is asked about it,
+// and otherwise.
 constexpr size_t kPeekBytes = 32 << 10;
 constexpr size_t kFirstPeekBytes = 16 << 10;
-// kSuspectResets calls that are begun and reset take more bytes than that.
+// kSuspectResets calls that are begun and reset take more bytes than this.
 constexpr uint64_t kSuspectBytes = 22 * kSuspectResets;
 
 bool IsUnix(const Connection& connection) {
@@ -104,7 +104,7 @@ void ConnectionGuard::Watch(uint64_t id, int fd, uint64_t cookie) {
   // then.
   event.events = EPOLLIN | EPOLLOUT | EPOLLET;
   event.data.u64 = id;
-  // gRPC may have closed a Unix socket already. The sweep finds that out.
+  // gRPC may have closed a Unix socket already. The sweep notices that.
   if (SocketCookie(fd) != cookie ||
       epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
     eventfd_write(event_, 1);
@@ -126,7 +126,7 @@ void ConnectionGuard::Run() {
     active.insert(active.end(), suspects_.begin(), suspects_.end());
     if (active.empty()) continue;
     Look(active);
-    // All that happens until the next tick is one activity.
+    // All events until the next tick count as one activity.
     pollfd event{.fd = event_, .events = POLLIN, .revents = 0};
     poll(&event, 1, kTickMs);
   }
@@ -259,8 +259,8 @@ uint64_t ConnectionGuard::MaxResets(const Connection& connection) {
 void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
                           const Traffic& traffic) {
   Watched& watched = watched_[id];
-  // This needs no parsing by gRPC, which may be far behind. Encrypted bytes
-  // tell nothing.
+  // This does not wait for gRPC's parser, which may be far behind. It is
+  // useless for encrypted bytes.
   const bool is_encrypted = connection.handshake != nullptr;
   const uint64_t waiting_calls =
       is_encrypted
@@ -278,7 +278,8 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
   const auto counts =
       watched.socket == 0 ? std::nullopt : Channelz::Read(watched.socket);
   if (!counts.has_value()) {
-    // Not there yet, or not there any more, and another one has its peer.
+    // gRPC does not have the connection yet, or no longer, and another one has
+    // its peer.
     watched.socket = 0;
     sockets_.Forget(connection.peer);
     return;
@@ -309,9 +310,9 @@ void ConnectionGuard::CutFlood(const Connection& connection, Verdict verdict,
         " cut: it has begun or reset more calls than the daemon can read; ",
         "server.max_concurrent_streams limits the open calls"));
   } else {
-    bytes_warning_.Say(
-        absl::StrCat("connection of ", PeerText(connection),
-                     " cut: it sends bytes that are no call and no message"));
+    bytes_warning_.Say(absl::StrCat(
+        "connection of ", PeerText(connection),
+        " cut: it sends bytes that are neither a call nor a message"));
   }
 }
 

@@ -1,16 +1,17 @@
 // The thread that watches the open connections. It forgets the connections that
-// are over, cuts the connections that flood the daemon (guard_policy.h), and
-// cuts all of them at the daemon's end.
+// have ended, cuts connections that flood the daemon (guard_policy.h), and cuts
+// all connections at the daemon's end.
 //
 // The kernel tells which connections were active since the last tick, so the
 // guard costs nothing while all are idle. It asks gRPC only about the TCP
-// connections that have received the most bytes, at most kMaxAsked a tick. To
-// ask takes longer than to count the resets in the bytes that gRPC has not
-// read. So the guard counts them for every active connection without TLS, and
-// cuts those with too many (MaxResetsOfEach) before gRPC has parsed them.
-// The kernel does not count the bytes of Unix sockets. So the guard ranks the
-// active ones by the bytes that gRPC has not read, asks about kMaxUnixAsked of
-// them a tick, and cuts them for their calls alone, not for their bytes.
+// connections that have received the most bytes, at most kMaxAsked a tick.
+// Asking gRPC takes longer than counting the resets in the bytes that gRPC has
+// not read. So the guard counts resets for every active connection without TLS,
+// and cuts connections with too many of them (MaxResetsOfEach) before gRPC has
+// parsed the bytes. The kernel does not count the bytes of Unix sockets. So the
+// guard ranks active Unix sockets by the bytes that gRPC has not read, and asks
+// about kMaxUnixAsked of them a tick. It cuts a Unix socket only for its calls,
+// not for its bytes.
 //
 // Thread-safety: Watch and CutAllIn may be called from any thread. Start, Stop
 // and the destructor are for one thread. Ownership: owns the thread; borrows
@@ -52,15 +53,15 @@ class ConnectionGuard {
 
   // Watches a connection that is in the registry, until its end. To be called
   // between Start and Stop: for TCP before gRPC has the descriptor, and for a
-  // Unix socket when the registry has its number of gRPC. `cookie`: of the
-  // socket.
+  // Unix socket when the registry has its number of gRPC. `cookie`: the cookie
+  // of the socket.
   void Watch(uint64_t id, int fd, uint64_t cookie);
 
   // Cuts all connections after this time, and later ones at the next ticks.
   void CutAllIn(absl::Duration patience);
 
  private:
-  // What is known of a connection since gRPC was asked about it.
+  // The known facts about a connection since gRPC was asked about it.
   struct Watched {
     // gRPC's number; 0: not known.
     int64_t socket = 0;
@@ -71,7 +72,7 @@ class ConnectionGuard {
   void Run();
   // Waits for activity, and returns the connections that were active.
   std::vector<uint64_t> AwaitActivity();
-  // Does what is due by time.
+  // Does the work that is due at this time.
   void Tick(uint64_t now_ns);
   void Look(const std::vector<uint64_t>& active);
   struct Suspicion {
@@ -79,28 +80,28 @@ class ConnectionGuard {
     Traffic traffic;
     uint64_t bytes = 0;  // for the rank among others
     // Calls that are begun and reset in the first bytes that gRPC has not read,
-    // counted up to one above what is allowed; 0: too few bytes, or TLS.
+    // counted up to one above the limit; 0: too few bytes, or TLS.
     uint64_t resets = 0;
   };
-  // What makes gRPC worth asking about an active connection; nullopt: nothing.
+  // The reason to ask gRPC about an active connection; nullopt: there is none.
   std::optional<Suspicion> Suspect(uint64_t id);
   // Asks gRPC about the connection, and cuts it if it floods.
   void Ask(uint64_t id, const Connection& connection, const Traffic& traffic);
-  // The connections that share a limit. A flood over TCP does not lower that of
-  // Unix sockets.
+  // The connections that share a limit. A flood over TCP does not lower the
+  // limit of Unix sockets.
   struct Sharers {
-    // Over kSuspectResets in this tick.
+    // Connections with more than kSuspectResets resets in this tick.
     uint64_t resetting = 0;
-    // Cut for their resets.
+    // Connections that were cut for their resets.
     RecentCount cuts;
   };
   Sharers& SharersOf(const Connection& connection);
-  // Counts the calls that the connection begins and resets, up to one above
-  // what is allowed.
+  // Counts the calls that the connection begins and resets, up to one above the
+  // limit.
   uint64_t CountResets(const Connection& connection, uint64_t unread_bytes);
-  // Whether they are too many. Counts the connection among the sharers.
+  // Whether the connection has too many resets. Counts it among the sharers.
   bool HasTooManyResets(uint64_t id, const Suspicion& suspicion);
-  // How many of them a connection may have at the moment.
+  // The number of resets that a connection may have at the moment.
   uint64_t MaxResets(const Connection& connection);
   void CutFlood(const Connection& connection, Verdict verdict,
                 Watched& watched);

@@ -7,26 +7,25 @@
 namespace actord::daemon {
 namespace {
 
-// Calls that are over, and that gRPC has not cleared up.
+// Allowance for calls that have ended, and that gRPC has not cleaned up.
 constexpr uint64_t kMinSlack = 256;
 // Few calls left: the daemon keeps up with the client.
 constexpr uint64_t kQuietCalls = 64;
-// Unread calls from which on a connection is looked at in each tick.
+// Unread calls from which on each tick examines a connection.
 constexpr uint64_t kSuspectCalls = 100;
 // Connections that may use their whole limit at once.
 constexpr uint64_t kSharers = 4;
 constexpr uint64_t kTurnNs = 1'000'000'000;
 constexpr uint64_t kMaxIdleBytesFirst = 512 << 10;
 // A busy gRPC may read more than 2 MiB of an honest client's first message
-// before it answers anything. So the time counts, too.
+// before it answers anything. So a minimum time is required, too.
 constexpr uint64_t kMinIdleNsFirst = 400'000'000;
 // What gRPC sends to every client: settings, a window update and the
 // acknowledgement of the client's settings are 61 bytes. The next frame, a
-// window update for a message, has 13. A TLS handshake alone exceeds it, so an
-// encrypted connection never counts as one that was told nothing: its bytes do
-// not show what they are, and kMaxIdleBytesFirst could cut an honest upload.
-// tests/e2e/daemon/flood_test.py holds
-// both sides.
+// window update for a message, has 13. A TLS handshake alone exceeds it, so the
+// daemon counts as having answered every encrypted connection. That is
+// intended: encrypted bytes show nothing, and kMaxIdleBytesFirst could cut an
+// honest upload. tests/e2e/daemon/flood_test.py tests both sides.
 constexpr uint64_t kGreetingBytes = 64;
 
 }  // namespace
@@ -36,9 +35,10 @@ GuardLimits GuardLimitsFor(int max_concurrent_streams,
   const auto allowed = static_cast<uint64_t>(max_concurrent_streams);
   const uint64_t slack = std::max(kMinSlack, allowed / 4);
   // A client may cancel all of its calls and open as many at once, before the
-  // daemon has read the former.
+  // daemon has read the first ones.
   return {.max_unread_calls = 2 * allowed + slack,
-          // It may do so twice before the daemon has cleared up the first.
+          // It may do so twice before the daemon has cleaned up the first
+          // calls.
           .max_left_calls = 4 * allowed + slack,
           .max_idle_bytes_first = kMaxIdleBytesFirst,
           .max_idle_bytes = 2 * max_request_bytes};
@@ -74,8 +74,8 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
                        counts.received == last_.counts.received &&
                        counts.sent == last_.counts.sent &&
                        now.traffic.sent_bytes == last_.traffic.sent_bytes;
-  // Bytes that gRPC has not read yet say how far the daemon is behind, and
-  // nothing about the client.
+  // Bytes that gRPC has not read yet show only how far the daemon is behind.
+  // They are not held against the client.
   const uint64_t read_bytes =
       std::max(now.traffic.read_bytes, last_.traffic.read_bytes);
   idle_bytes_ =

@@ -1,11 +1,11 @@
-// When a connection is cut, and which connections are looked at.
+// Decides when a connection is cut, and which connections are examined.
 //
 // Two floods cost the daemon far more than their clients, and are below every
 // handler:
-//   resets   Calls that are begun and reset at once. gRPC clears a call up long
-//            after it has parsed the reset, so the calls that are left grow
-//            without a bound, and nobody reads their requests.
-//   bytes    Bytes that are no call and no message: headers that never end,
+//   resets Calls that are begun and reset at once. gRPC cleans up a call long
+//   after it has parsed the reset, so the remaining calls grow without a bound,
+//   and nobody reads their requests. bytes Bytes that are neither a call nor a
+//   message: headers that never end,
 //            empty frames. gRPC sends nothing for them. For a large message it
 //            sends window updates, but after them up to the whole message comes
 //            without another one.
@@ -24,13 +24,14 @@
 namespace actord::daemon {
 
 struct GuardLimits {
-  // Calls of one connection that nobody has read, since it had none left.
+  // Calls of one connection that no handler has read, since the connection had
+  // no call left.
   uint64_t max_unread_calls = 0;
-  // Calls of one connection that are open or not cleared up.
+  // Calls of one connection that are open or not cleaned up.
   uint64_t max_left_calls = 0;
   // Bytes that gRPC has read without a new call, a message, or an answer of any
-  // kind: of a client to which the daemon has said nothing for 400 ms, and of
-  // any other.
+  // kind: for a client that has got no answer for 400 ms, and for any other
+  // client.
   uint64_t max_idle_bytes_first = 0;
   uint64_t max_idle_bytes = 0;
 };
@@ -40,8 +41,8 @@ struct GuardLimits {
 GuardLimits GuardLimitsFor(int max_concurrent_streams,
                            uint64_t max_request_bytes);
 
-// Calls of a connection that are begun and reset in bytes that gRPC has not
-// read, from which on the connection is a suspect.
+// A connection is a suspect if its bytes that gRPC has not read begin and reset
+// at least this many calls.
 inline constexpr uint64_t kSuspectResets = 100;
 
 // The number of such calls that each connection may have if there are
@@ -50,7 +51,7 @@ inline constexpr uint64_t kSuspectResets = 100;
 // connections. At least kSuspectResets.
 uint64_t MaxResetsOfEach(const GuardLimits& limits, uint64_t suspects);
 
-// Counts the events of the last second, and of up to one second before.
+// Counts the events of the last second, and of up to one second before it.
 class RecentCount {
  public:
   // `now_ns`: of a monotonic clock.
@@ -60,7 +61,8 @@ class RecentCount {
  private:
   void Turn(uint64_t now_ns);
 
-  // The begin of the second of `now_`; `before_` is of the second before.
+  // The beginning of the second that `now_` counts; `before_` counts the second
+  // before.
   uint64_t turn_ns_ = 0;
   uint64_t now_ = 0;
   uint64_t before_ = 0;
@@ -68,7 +70,7 @@ class RecentCount {
 
 enum class Verdict { kNone, kResets, kBytes };
 
-// What the kernel and gRPC say about a connection at one moment.
+// The facts of the kernel and of gRPC about a connection at one moment.
 struct Observation {
   SocketCounts counts;
   Traffic traffic;
@@ -80,9 +82,9 @@ struct Observation {
 // The history of one connection.
 class ConnectionHistory {
  public:
-  // Some 600 resets at the most.
+  // At most some 600 resets.
   static constexpr uint64_t kAskBytes = 16 << 10;
-  // For a connection whose calls the daemon reads as they come.
+  // For a connection whose calls the daemon reads without delay.
   static constexpr uint64_t kMaxAskBytes = 128 << 10;
 
   // Judges the connection after one more observation.
@@ -91,8 +93,9 @@ class ConnectionHistory {
   [[nodiscard]] const Observation& last() const { return last_; }
   // True: many calls are unread, so the guard asks again at the next tick.
   [[nodiscard]] bool is_suspect() const { return is_suspect_; }
-  // gRPC is not asked again before the connection has received this much more.
-  // A flood sends more between two ticks, so it is found as soon.
+  // The guard asks gRPC again only after the connection has received this many
+  // more bytes. A flood sends more between two ticks, so it is found just as
+  // soon.
   [[nodiscard]] uint64_t ask_bytes() const { return ask_bytes_; }
 
  private:
@@ -106,9 +109,10 @@ class ConnectionHistory {
 };
 
 // The calls that are begun and reset in the `unread_bytes` of an unencrypted
-// connection, of which the first ones were `peeked`. If these hold over
-// kSuspectResets, all others are taken to hold as many in each byte. If they
-// hold fewer, the others count as none: they may be a large message.
+// connection, of which the first ones were `peeked`. If these hold more than
+// kSuspectResets, the other bytes are assumed to hold resets at the same rate.
+// If they hold fewer, the other bytes count as none, because they may be a
+// large message.
 uint64_t EstimateResets(std::string_view peeked, uint64_t unread_bytes);
 
 // A connection that has received `bytes` since the guard asked gRPC about it.

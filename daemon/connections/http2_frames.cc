@@ -38,7 +38,7 @@ Protocol ProtocolOf(std::string_view bytes) {
   if (bytes.substr(0, common) == kPreface.substr(0, common)) {
     return Protocol::kHttp2;
   }
-  // A record of TLS that holds a handshake, of any version.
+  // A handshake record of TLS, of any version.
   if (bytes.starts_with("\x16\x03")) return Protocol::kTls;
   for (const std::string_view method :
        {"GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS ",
@@ -49,7 +49,7 @@ Protocol ProtocolOf(std::string_view bytes) {
 }
 
 size_t CountCallsResetAtOnce(std::string_view bytes, size_t max) {
-  // Most bytes hold no reset at all, and this search is much faster.
+  // Most connections send no reset at all, and this search is much faster.
   if (memmem(bytes.data(), bytes.size(), kResetBegin.data(),
              kResetBegin.size()) == nullptr) {
     return 0;
@@ -63,7 +63,8 @@ size_t CountCallsResetAtOnce(std::string_view bytes, size_t max) {
     if (type != kHeaders && type != kReset) continue;
     const uint32_t length = NumberAt(bytes, i, 3);
     const uint32_t stream = NumberAt(bytes, i + 5, 4);
-    if (stream % 2 == 0 || stream >> 31 != 0) continue;  // no client's stream
+    if (stream % 2 == 0 || stream >> 31 != 0)
+      continue;  // not a client's stream
     if (type == kHeaders && length <= kMaxLength) {
       begun.insert(stream);
     } else if (type == kReset && length == kResetLength) {

@@ -168,7 +168,7 @@ bool ConnectionRegistry::CutOne(uint64_t id, Cut how) {
     fd = found->second;
     cookie = by_fd_.at(fd).cookie;
   }
-  // Without the lock: to drop the bytes takes time.
+  // Without the lock, because dropping the bytes takes time.
   if (!CutSocket(fd, cookie, how)) return false;
   const absl::MutexLock lock(&mutex_);
   if (Connection* const found = FindLocked(id)) found->is_cut = true;

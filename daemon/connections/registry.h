@@ -1,10 +1,10 @@
-// The open connections of the daemon: who is connected, since when; and the end
-// of a single connection.
+// The open connections of the daemon, with their clients; and a way to cut a
+// single connection.
 //
-// gRPC owns the sockets, and tells nobody when it closes one. A connection is
-// over when its descriptor is closed or has the cookie of another socket. Sweep
-// asks for that. A new connection with the descriptor of an old one ends the
-// old one at once.
+// gRPC owns the sockets, and does not report when it closes one. A connection
+// has ended when its descriptor is closed or has the cookie of another socket.
+// Sweep checks for that. A new connection with the descriptor of an old
+// connection ends the old one at once.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -43,26 +43,26 @@ struct Connection {
   // peer_address.h; "" for a Unix socket.
   std::string address_group;
   uint64_t since_unix_ns = 0;
-  // Of a Unix socket.
+  // Only for a Unix socket.
   std::optional<PeerCredentials> credentials;
   // The listening socket that accepted it.
   int listener = -1;
   // Null: the connection has no TLS.
   std::shared_ptr<TlsHandshake> handshake;
-  // The newest one; null: none so far.
+  // The newest token; null: none so far.
   std::shared_ptr<const PresentedToken> token;
   // Tokens of different names were presented.
   bool has_several_owners = false;
-  // The token that counts it for a client; null: none counts it.
+  // The token by which the connection counts for a client; null: it counts for
+  // none.
   std::shared_ptr<const PresentedToken> counted;
-  // It was one too many for its client.
+  // The connection is above the quota of its client.
   bool is_over_quota = false;
   // CutOne has cut it.
   bool is_cut = false;
 
-  // Whether a client that sees the owner `owner` alone may know of the
-  // connection: tokens of this name were presented, and no others. "": the
-  // client sees all.
+  // Whether a client that sees only the owner `owner` may see the connection:
+  // only tokens of this name were presented. "": the client sees all.
   [[nodiscard]] bool IsSeenBy(std::string_view owner) const {
     return owner.empty() ||
            (token != nullptr && token->name == owner && !has_several_owners);
@@ -77,8 +77,8 @@ class ConnectionRegistry {
   // Removes a connection that gRPC has not taken.
   void Remove(uint64_t id);
 
-  // Removes the connections that are over, and looks at `max` connections at
-  // most; the next Sweep goes on after them.
+  // Removes connections that have ended. Examines at most `max` connections;
+  // the next Sweep continues after them.
   void Sweep(size_t max);
 
   [[nodiscard]] size_t open() const;
@@ -89,7 +89,7 @@ class ConnectionRegistry {
   // most.
   [[nodiscard]] std::vector<Connection> ListAfter(
       uint64_t after, size_t max, std::string_view owner = {}) const;
-  // nullopt: it is over.
+  // nullopt: it has ended.
   [[nodiscard]] std::optional<Connection> Find(uint64_t id) const;
   [[nodiscard]] std::optional<int> FindDescriptor(uint64_t id) const;
   // The newest connection of this peer; 0: none.
@@ -97,12 +97,12 @@ class ConnectionRegistry {
 
   // The first token of a connection counts the connection for the name of the
   // token. False: there are `max` connections of this name already (0: there is
-  // no limit), and the connection stays one too many until it ends.
+  // no limit), and the connection stays above the quota until it ends.
   bool SetToken(uint64_t id, std::shared_ptr<const PresentedToken> token,
                 size_t max = 0);
 
   // Cuts the connection (socket_facts.h), and its calls are cancelled. False:
-  // the connection is over, or there is no descriptor left at the moment.
+  // the connection has ended, or there is no descriptor left at the moment.
   bool CutOne(uint64_t id, Cut how);
   // Cuts every connection, and returns the number.
   size_t CutAll(Cut how);
@@ -111,11 +111,11 @@ class ConnectionRegistry {
   void RemoveLocked(int fd) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] size_t OfNameLocked(const std::string& name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Whether there is room for one more connection of this name. Removes those
-  // of the name that are over if there seems to be none.
+  // Whether there is room for one more connection of this name. If there seems
+  // to be no room, first removes connections of this name that have ended.
   bool HasRoomLocked(const std::string& name, size_t max)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Null: the connection is over.
+  // Null: the connection has ended.
   Connection* FindLocked(uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable absl::Mutex mutex_;
@@ -123,10 +123,10 @@ class ConnectionRegistry {
   absl::flat_hash_map<int, Connection> by_fd_ ABSL_GUARDED_BY(mutex_);
   absl::btree_map<uint64_t, int> fd_of_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, size_t> of_group_ ABSL_GUARDED_BY(mutex_);
-  // By the name of the token that counts them.
+  // The number of counted connections, by the name of the token.
   absl::flat_hash_map<std::string, size_t> of_name_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, uint64_t> of_peer_ ABSL_GUARDED_BY(mutex_);
-  // The descriptors that this round of Sweep has not looked at.
+  // The descriptors that this round of Sweep has not examined.
   std::vector<int> to_sweep_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -35,8 +35,8 @@ void Drain(int fd) {
   }
 }
 
-// Sends a reset, and drops what is queued in both directions. gRPC reads an
-// error from the socket then. False: no TCP connection.
+// Sends a reset, and drops the queued bytes in both directions. gRPC then reads
+// an error from the socket. False: `fd` is not a TCP connection.
 bool Disconnect(int fd) {
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;

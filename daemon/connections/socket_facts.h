@@ -1,5 +1,4 @@
-// The questions that the daemon asks the kernel about a socket, and the end of
-// a socket that another part owns.
+// Asks the kernel about a socket, and ends a socket that another part owns.
 //
 // Thread-safety: any thread. A descriptor may be closed and used again for
 // another file at any time, because gRPC owns it: compare cookies.
@@ -15,7 +14,7 @@
 
 namespace actord::daemon {
 
-// The number that the kernel gives this socket alone; 0: no socket.
+// The kernel's unique number of this socket; 0: `fd` is not a socket.
 uint64_t SocketCookie(int fd);
 
 // The program at the other end of a Unix socket, as it was when it connected.
@@ -28,18 +27,19 @@ std::optional<PeerCredentials> ReadCredentials(int fd);
 
 // The bytes that a TCP connection has carried.
 struct Traffic {
-  // That have arrived.
+  // Bytes that have arrived.
   uint64_t received_bytes = 0;
-  // That have arrived and that gRPC has read. Bytes that arrive during the
-  // question count as unread.
+  // Bytes that have arrived and that gRPC has read. Bytes that arrive during
+  // the call count as unread.
   uint64_t read_bytes = 0;
   uint64_t sent_bytes = 0;
 };
-// nullopt: no TCP connection, or the kernel does not count (before 4.19).
+// nullopt: `fd` is not a TCP connection, or the kernel does not count (before
+// 4.19).
 std::optional<Traffic> ReadTraffic(int fd);
 
 // The number of bytes that have arrived and that gRPC has not read; 0 also if
-// the kernel does not tell.
+// the kernel does not know.
 uint64_t CountUnread(int fd);
 
 // The first bytes that have arrived and that gRPC has not read, `max` at most
@@ -49,7 +49,7 @@ std::string_view PeekBytes(int fd, size_t max, std::vector<char>& buffer);
 // How a connection is cut. In both cases the bytes are dropped that have
 // arrived and that gRPC has not read.
 enum class Cut {
-  // The client receives what is already written, and then the end.
+  // The client receives the bytes that are already written, and then the end.
   kEnd,
   // The client receives a reset at once. A Unix socket is ended.
   kReset,

@@ -1,5 +1,5 @@
 // A warning that strangers can cause at any rate, but that is logged at most
-// once in ten seconds. The next line says how many events had none.
+// once in ten seconds. The next line says how many events were not logged.
 //
 // Thread-safety: one thread. Ownership: borrows the logger.
 #pragma once

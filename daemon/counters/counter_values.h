@@ -17,7 +17,7 @@ inline constexpr runtime::CounterRow<DaemonStats> kDaemonCounterRows[] = {
 #undef ACTORD_DAEMON_GAUGE
 
 // Calls `visit(const runtime::CounterInfo& info, uint64_t value)` for each
-// counter, those of the runtime first.
+// counter, the runtime's counters first.
 template <typename Visit>
 void ForEachCounter(const runtime::RuntimeStats& of_runtime,
                     const DaemonStats& of_daemon, Visit visit) {

@@ -35,7 +35,7 @@ bool IsInFile(void* address) {
   return _dl_find_object(address, &found) == 0;
 }
 
-// `address`: of an instruction.
+// `address`: the address of an instruction.
 void AppendPlaceInFile(void* address, CrashText& text) {
   dl_find_object found;
   if (_dl_find_object(address, &found) != 0) {
@@ -87,8 +87,8 @@ Backtrace::Backtrace(const Fault& fault) {
   is_cut_ = left > size_ || end == addresses_.end();
 }
 
-// The unwinder has not come to the fault: the thread has jumped to an address
-// without code. A call has put the address behind itself onto the stack.
+// The unwinder has not reached the fault, because the thread has jumped to an
+// address without code. A call pushes the address after itself onto the stack.
 void Backtrace::TakeCallerOf(const Fault& fault) {
   addresses_[0] = reinterpret_cast<void*>(fault.instruction);
   size_ = 1;
@@ -106,7 +106,7 @@ void Backtrace::TakeCallerOf(const Fault& fault) {
 void Backtrace::Append(size_t index, CrashText& text) const {
   text << "crash: #" << uint64_t{index} << " ";
   char* address = static_cast<char*>(addresses_[first_ + index]);
-  // Of a caller, the backtrace has the address behind the call, which may
+  // For a caller, the backtrace has the address after the call, which may
   // belong to the next line or function.
   if (index > 0) --address;
   AppendPlaceInFile(address, text);

@@ -1,6 +1,6 @@
 // The backtrace of a fault as lines: "#0 at /path/orders.so+0x1a2b
-// (_ZN6Orders4StepEv+0x1b)". The number behind the path is what addr2line -e
-// PATH takes; c++filt makes the name of the function readable.
+// (_ZN6Orders4StepEv+0x1b)". addr2line -e PATH takes the number after the path;
+// c++filt makes the name of the function readable.
 //
 // Thread-safety: PrepareBacktraces once, before the others. The others may be
 // called in a signal handler, though backtrace() of the C library is not on
@@ -27,11 +27,12 @@ class Backtrace {
  public:
   static constexpr size_t kMaxFrames = 64;
 
-  // Of the fault's thread, which runs the caller, a signal handler.
+  // The backtrace of the fault's thread. To be called by the signal handler on
+  // that thread.
   explicit Backtrace(const Fault& fault);
 
   [[nodiscard]] size_t size() const { return size_; }
-  // The frames behind the last one were left out.
+  // The frames after the last one were left out.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
   // Appends the line of frame `index`.
   void Append(size_t index, CrashText& text) const;

@@ -11,7 +11,8 @@
 namespace actord::daemon {
 namespace {
 
-// Of a line beside its message: the time, the level, the members of JSON.
+// The bytes of a line beside its message: the time, the level, the members of
+// JSON.
 constexpr size_t kOtherBytes = 80;
 
 }  // namespace

@@ -187,8 +187,8 @@ void OnCrash(int number, siginfo_t* info, void* context) {
     AwaitEnd();
     return EndBy(number);
   }
-  // Of a fault within the report, `context` is of no interest: the report goes
-  // on about the first one.
+  // A fault within the report does not need its `context`, because the report
+  // is about the first fault.
   static constinit Fault fault;
   if (is_first) {
     fault = FaultOf(number, *info, context);

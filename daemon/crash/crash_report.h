@@ -1,11 +1,11 @@
 // The report of a crash. As long as the object lives, a signal that ends the
 // program because of a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) first
 // waits until earlier log lines are written, and then writes to standard error:
-// which signal at which address, in which plugin code, and a backtrace. Then
-// the signal ends the program as it would have without the object, with a core
-// file if they are on. Signals that already have a handler keep it.
+// the signal, its address, the plugin code, and a backtrace. Then the signal
+// ends the program as it would have without the object, with a core file if
+// they are on. Signals that already have a handler keep it.
 //
-//  (1) The handler uses system calls and its own formatting alone; the one
+//  (1) The handler uses only system calls and its own formatting; the only
 //      exception is backtrace() (backtrace_lines.h). It uses no lock and no
 //      heap. (Not asserted: an assertion that fails would end the report.)
 //  (2) The report is written in parts. A part that faults itself is given up,

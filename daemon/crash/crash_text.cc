@@ -7,7 +7,7 @@
 namespace actord::daemon {
 namespace {
 
-// How far from the stack pointer a stack overflow is expected: a function
+// The maximum distance of a stack overflow from the stack pointer: a function
 // touches the new part of its stack first at the end that is near to the stack
 // pointer. Memory so near is otherwise accessible.
 constexpr uintptr_t kNearBytes = uintptr_t{64} << 10;

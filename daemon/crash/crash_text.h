@@ -1,5 +1,5 @@
-// Text of limited length, without a heap, and the sentence that says what
-// crashed and where.
+// Text of limited length, without a heap, and the sentence about the crash and
+// its place.
 //
 // Thread-safety: plain values and functions of their arguments. Everything may
 // be called in a signal handler.
@@ -57,7 +57,7 @@ class FixedText {
 inline constexpr size_t kCrashTextBytes = 660;
 using CrashText = FixedText<kCrashTextBytes>;
 
-// What a signal handler has been told about the fault.
+// The facts about a fault that a signal handler gets.
 struct Fault {
   int number = 0;  // of the signal
   int code = 0;    // si_code
@@ -72,12 +72,12 @@ struct Fault {
   // Another program sent the signal. `self`: the ID of this process.
   [[nodiscard]] bool IsSent(int self) const;
   // The stack of the thread was used up: the address is so near to the stack
-  // pointer that it was to be on the stack.
+  // pointer that it should have been on the stack.
   [[nodiscard]] bool IsStackOverflow() const;
 };
 
-// The end of a path, which says more than its beginning: at most `max_bytes`,
-// without splitting a character.
+// The end of a path, which is more useful than its beginning: at most
+// `max_bytes`, without splitting a character.
 [[nodiscard]] std::string_view EndOfPath(std::string_view path,
                                          size_t max_bytes);
 

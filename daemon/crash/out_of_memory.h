@@ -1,4 +1,4 @@
-// What happens when the system has no memory left for an allocation. In plugin
+// The behaviour when the system has no memory left for an allocation. In plugin
 // code the allocation throws std::bad_alloc, so that a process that asks for
 // too much fails alone. Anywhere else nothing could go on safely: the program
 // writes one line to standard error, and ends.
@@ -18,7 +18,7 @@ namespace actord::daemon {
 
 class OutOfMemory {
  public:
-  // `exit_status`: with which the program then ends.
+  // `exit_status`: the status with which the program then ends.
   OutOfMemory(LogFormat format, int exit_status);
   ~OutOfMemory();
   OutOfMemory(const OutOfMemory&) = delete;

@@ -16,7 +16,7 @@ namespace {
 constexpr int kFirst = 3;
 constexpr int kMaxSockets = 1000;
 
-// The number of a variable; -1: it is not set, or is no number.
+// The number of a variable; -1: it is not set, or is not a number.
 int NumberOf(const char* variable) {
   const char* const text = std::getenv(variable);
   if (text == nullptr) return -1;

@@ -14,7 +14,7 @@ namespace actord::daemon {
 
 // Removes the variables from the environment, and makes sure that programs
 // started later do not inherit the sockets. Empty: there are none.
-// INVALID_ARGUMENT: a descriptor is no listening stream socket.
+// INVALID_ARGUMENT: a descriptor is not a listening stream socket.
 absl::StatusOr<std::vector<int>> TakeInheritedSockets();
 
 }  // namespace actord::daemon

@@ -21,7 +21,7 @@
 namespace actord::daemon {
 namespace {
 
-// A connection whose client acknowledges nothing for this time is over. The
+// A connection whose client acknowledges nothing for this time has ended. The
 // same as gRPC's timeout for keep-alive pings (rpc_server.cc), which gRPC sets
 // for its own sockets.
 constexpr unsigned kUserTimeoutMs = 20'000;
@@ -37,7 +37,7 @@ bool Set(int fd, int level, int option, int value) {
   return setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
-// What the accepted sockets inherit.
+// Sets the options that the accepted sockets inherit.
 void SetTcpOptions(int fd) {
   Set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
   Set(fd, IPPROTO_TCP, TCP_NODELAY, 1);

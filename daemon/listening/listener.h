@@ -14,7 +14,7 @@
 
 namespace actord::daemon {
 
-// Who may use a Unix socket; "" for what the system does by default.
+// The access to a Unix socket; "": the system's default.
 struct UnixAccess {
   std::string mode;   // in octal digits
   std::string group;  // a name or a number
@@ -26,11 +26,11 @@ std::string WithPort(const std::string& address, int port);
 class Listener {
  public:
   // `address` as in the configuration (config_text.h). UNAVAILABLE: the system
-  // refuses the address; the message is the reason alone, such as "Address
+  // refuses the address; the message is only the reason, such as "Address
   // already in use". A host name is bound at all of its addresses, with one
   // port. 0.0.0.0 and [::] accept IPv4 and IPv6. An existing Unix socket at the
-  // path is replaced: check before that nobody serves there. Blocks while a
-  // name is looked up.
+  // path is replaced: check first that nobody serves there. Blocks while a name
+  // is looked up.
   static absl::StatusOr<std::unique_ptr<Listener>> Open(
       const std::string& address, const UnixAccess& access = {});
   // Takes a listening socket that does not block.

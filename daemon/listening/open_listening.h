@@ -21,8 +21,8 @@ std::vector<std::string> OpenAddresses(const Config& config);
 // The same for the addresses of the admin port.
 std::vector<std::string> OpenAdminAddresses(const Config& config);
 
-// INVALID_ARGUMENT: there is such an address, without server.insecure_listen,
-// and without TLS or of the admin port, which never has TLS.
+// INVALID_ARGUMENT: without server.insecure_listen there is such an address,
+// and it has no TLS. (The admin port never has TLS.)
 absl::Status CheckOpenListening(const Config& config);
 
 }  // namespace actord::daemon

@@ -1,12 +1,12 @@
 // Writes log lines to a descriptor on its own thread, so that a slow or stopped
-// reader delays that thread alone.
+// reader delays only that thread.
 //
 // Lines that wait for the thread take at most kMaxWaitingBytes. A line for
 // which there is no room is dropped and counted, and so is a line that the
 // descriptor refuses, because its disk is full for example. When the descriptor
 // accepts lines again, a notice states the number of dropped lines, at the
-// place where they are missing. A line of which the disk took only the
-// beginning counts as dropped, and stays on a line of its own.
+// place where they are missing. A line that the disk took only in part counts
+// as dropped, and stays on a line of its own.
 //
 // The descriptor stays blocking: O_NONBLOCK would apply to every program that
 // shares the open file. So the destructor leaves a thread behind whose write

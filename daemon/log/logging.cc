@@ -201,8 +201,8 @@ void LibraryLogCapture::LogGrpc(std::string_view place,
     absl::StrAppend(&text, " (and ", *held_back,
                     " more of this kind since the last such line)");
   }
-  // A client often causes what gRPC calls an error (a broken connection), and
-  // the daemon itself reports errors of the daemon.
+  // Clients often cause the errors of gRPC (broken connections), and the daemon
+  // reports its own errors itself.
   logger_.Warning(text);
 }
 

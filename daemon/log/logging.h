@@ -76,8 +76,9 @@ struct ExplainedLine {
 };
 
 // Sends the messages of gRPC and protobuf to `logger`, as long as the object
-// lives. At most one object at a time. Clients cause most errors of gRPC, so of
-// each kind one line in ten seconds is written, with the number of the others.
+// lives. At most one object at a time. Clients cause most errors of gRPC, so
+// for each kind one line in ten seconds is written, with the number of the
+// others.
 class LibraryLogCapture {
  public:
   // Says in other words what a line of gRPC means; nullopt: it means what it

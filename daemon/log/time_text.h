@@ -1,7 +1,7 @@
 // The time of a log line: "2025-01-31T12:00:00.123Z" (RFC 3339, UTC).
 //
 // Thread-safety: pure functions. They may be called in a signal handler:
-// std::chrono's calendar is arithmetic alone, unlike gmtime_r, which locks.
+// std::chrono's calendar is pure arithmetic, unlike gmtime_r, which locks.
 #pragma once
 
 #include <array>
@@ -11,7 +11,8 @@ namespace actord::daemon {
 
 using TimeText = std::array<char, 24>;
 
-// `time`: since the Unix epoch. Of a year above 9999, the last four digits.
+// `time`: since the Unix epoch. A year above 9999 is cut to its last four
+// digits.
 [[nodiscard]] TimeText ToTimeText(std::chrono::milliseconds time);
 
 }  // namespace actord::daemon

@@ -23,7 +23,7 @@ absl::Status BackupThread::Begin(
         absl::StatusCode::kFailedPrecondition, runtime::reason::kBackupRunning,
         "a backup runs already: wait until it has ended, or end it");
   }
-  // The last one has ended, or is about to.
+  // The last backup has ended, or is about to end.
   if (thread_.joinable()) thread_.join();
   try {
     thread_ = runtime::SystemThread([this, run = std::move(run)]() mutable {

@@ -64,7 +64,7 @@ class Caller {
   }
   // The size of the request; 0: the call is a stream of requests.
   [[nodiscard]] size_t request_bytes() const { return request_bytes_; }
-  // What the call may do, and who makes it.
+  // The rights and the identity of the caller.
   [[nodiscard]] const Access& access() const { return access_; }
   // The name that the client has proved by its token, else by its certificate;
   // empty: the client has proved no name. The text lives as long as a copy of

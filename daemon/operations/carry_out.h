@@ -25,18 +25,18 @@ namespace actord::daemon {
 // request.
 absl::Status IdReused(const char* field, const std::string& id);
 
-// OK, or why the access may not send to the process. Looks the type of the
-// process up only if the access depends on it.
+// OK, or the reason why the access may not send to the process. Looks the type
+// of the process up only if the access depends on it.
 absl::Status CheckReceiver(const runtime::Runtime& runtime,
                            const Access& access, const runtime::Pid& pid);
 // The same for the holder of the name, if there is one. The holder may change
 // afterwards: the processes decide who holds a name.
 absl::Status CheckHolder(const runtime::Runtime& runtime, const Access& access,
                          const std::string& name);
-// nullopt: the access may answer the yield; otherwise what the answer gets: an
-// error, or kUnknown for a yield that the access does not see and that no
-// worker of its owner has held. The answer to a yield that does not wait has no
-// effect.
+// nullopt: the access may answer the yield. Otherwise the result for the
+// answer: an error, or kUnknown for a yield that the access does not see and
+// that no worker of its owner has held. The answer to a yield that does not
+// wait has no effect.
 std::optional<absl::StatusOr<runtime::CompleteAnswer>> CheckYield(
     runtime::Runtime& runtime, const Access& access,
     const runtime::YieldToken& token);
@@ -113,14 +113,15 @@ void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
 }
 
 // Reads the message of `request`, which is moved out of it, and finds the
-// receiver. An error: why the message is not sent.
+// receiver. An error is the reason why the message is not sent.
 absl::StatusOr<runtime::Pid> ReadMessageTo(const runtime::Runtime& runtime,
                                            const Access& access,
                                            v1::SendRequest* request,
                                            runtime::Message& message);
 
 // WhenDurable for the message that `sender` has sent. A unary call, whose
-// sender is the runtime, may write the record on its thread. A stream reads on.
+// sender is the runtime, may write the record on its thread. A stream continues
+// to read.
 template <typename Sender>
 void WhenSent(const runtime::Runtime& runtime, const Sender& /*sender*/,
               uint64_t position, absl::AnyInvocable<void() &&> then) {

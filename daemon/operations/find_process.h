@@ -15,7 +15,7 @@ namespace actord::daemon {
 
 // The PID of the process. A name means a process of the caller's own owner,
 // unless the address names an owner. NAME_NOT_FOUND: no process that the caller
-// sees holds the name. Says nothing about a PID: the caller may not see the
+// sees holds the name. Does not check a PID: the caller may not see the
 // process.
 absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
                                      const Access& access,

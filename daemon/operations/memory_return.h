@@ -1,12 +1,13 @@
 // Gives memory that is free after a burst back to the system.
 //
-// Looks each kLookNs. If much memory is free and no process is ready, it gives
-// the free pages back: those of the runtime's buffers, and those of the C
-// library's allocator. While processes are ready it waits, because a thread
-// that allocates meanwhile may wait for the allocator's locks.
+// Checks each kLookNs. If much memory is free and no process is ready, it gives
+// back the free pages of the runtime's buffers and of the C library's
+// allocator. While processes are ready it waits, because a thread that
+// allocates during this work may wait for the allocator's locks.
 //
-// Not given back are the slots of processes and yields, which are reused: 256
-// bytes for each process, at the most that lived at a time.
+// The slots of processes and yields are not given back, because they are
+// reused: 256 bytes for each process, for the largest number that lived at the
+// same time.
 //
 // Thread-safety: Look from one thread at a time; Start and the destructor are
 // for one thread. Ownership: owns its thread, borrows everything else.
@@ -27,19 +28,19 @@ namespace actord::daemon {
 
 class MemoryReturn {
  public:
-  // At least so much more memory is resident, or free, than when memory was
-  // given back last.
+  // Minimum growth of resident, or of free, memory since memory was last given
+  // back.
   static constexpr size_t kMinBytes = size_t{32} << 20;
   static constexpr uint64_t kLookNs = 10'000'000'000;
-  // The next look if there was something to give back, and processes were
-  // ready.
+  // Pause until the next check if there was memory to give back, and processes
+  // were ready.
   static constexpr uint64_t kBusyLookNs = 100'000'000;
 
-  // What it asks and does.
+  // The functions that it calls.
   struct Parts {
-    // Bytes of the daemon that are in memory. Asked at each look.
+    // Bytes of the daemon that are in memory. Called at each check.
     std::function<size_t()> resident_bytes;
-    // Changes when processes have run. Asked at each look.
+    // Changes when processes have run. Called at each check.
     std::function<uint64_t()> steps;
     // Bytes that are free, and may be in memory. Takes the allocator's locks.
     std::function<size_t()> free_bytes;
@@ -64,10 +65,10 @@ class MemoryReturn {
 
   const Parts parts_;
   Logger& logger_;
-  // After memory was given back last; at first those of the start.
+  // Resident bytes after memory was last given back; at first at the start.
   size_t resident_then_ = 0;
   size_t free_then_ = 0;
-  // At the last look.
+  // Resident bytes at the last check.
   size_t resident_before_ = 0;
   uint64_t steps_before_ = 0;
   // The destructor writes it, the thread reads it. Relaxed: the parker orders

@@ -18,7 +18,7 @@ namespace {
 // While memory is low, memory that is free is given back to the system this
 // often. It takes the locks of the allocator for milliseconds.
 constexpr int kLooksPerTrim = 10;
-// As many as a machine with few processors needs.
+// Enough for a machine with few processors.
 constexpr int kArenas = 4;
 
 // 0: no limit.
@@ -39,7 +39,7 @@ bool IsAbove(const runtime::MemoryUse& use, uint64_t percent) {
 uint64_t MemoryWatch::FreeInAllocator() { return mallinfo2().fordblks; }
 
 void MemoryWatch::BoundArenas() {
-  // A failure costs address space and nothing else.
+  // A failure only costs address space.
   if (MaxAddressSpace() != 0) mallopt(M_ARENA_MAX, kArenas);
 }
 
@@ -94,7 +94,7 @@ std::optional<runtime::MemoryUse> MemoryWatch::Read(
   runtime::MemoryUse space{
       .bytes = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)),
       .limit = limits_.max_address_space};
-  // Asked only now, because it takes the locks of the allocator.
+  // Called only now, because it takes the locks of the allocator.
   if (IsAbove(space, kEnoughPercent)) {
     space.bytes -= std::min(space.bytes, limits_.free_in_allocator());
   }

@@ -1,5 +1,5 @@
 // Refuses work from outside while the daemon has little memory left.
-// Completions, cancels, ends and the work of processes go on, so that memory
+// Completions, cancels, ends and the work of processes continue, so that memory
 // becomes free.
 //
 // Two limits of the system count: `memory.max` of the control groups, and the

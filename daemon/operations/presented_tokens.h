@@ -1,5 +1,5 @@
-// Remembers which token the calls of each connection present, for the list of
-// clients.
+// Remembers the token that the calls of each connection present, for the list
+// of clients.
 //
 // A call is noted once in a round (a second) for each connection and token.
 // All its other calls cost a look into an array of numbers. Two connections
@@ -36,13 +36,14 @@ class PresentedTokens {
       : connections_(connections) {}
 
   // To be called for each call that the gate has let through.
-  // RESOURCE_EXHAUSTED (CLIENT_QUOTA): the connection of the call is one too
-  // many for its client. Every call of it is refused until it is cut.
+  // RESOURCE_EXHAUSTED (CLIENT_QUOTA): the connection of the call is above the
+  // quota of its client. Every call of this connection is refused until the
+  // connection is cut.
   [[nodiscard]] absl::Status Note(grpc_call* call, const Caller& caller);
-  // Begins a round. To be called each second, so that a new connection whose
-  // mark is that of an old one is noted, too. Returns the connections that were
-  // too many in the round before this one, and that are to be cut: their
-  // clients have had time to read why.
+  // Begins a round. To be called each second, so that a new connection with the
+  // same mark as an old one is noted, too. Returns the connections above their
+  // quota in the previous round, which must be cut now: their clients have had
+  // time to read the reason.
   [[nodiscard]] std::vector<uint64_t> NextRound();
 
  private:
@@ -55,7 +56,7 @@ class PresentedTokens {
   std::array<std::atomic<uint64_t>, kPlaces> noted_{};
 
   absl::Mutex mutex_;
-  // Connections above the quota: of this round, and of the one before.
+  // Connections above the quota: in this round, and in the previous round.
   absl::flat_hash_set<uint64_t> over_quota_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<uint64_t> over_quota_before_ ABSL_GUARDED_BY(mutex_);
 };

@@ -112,8 +112,8 @@ class ShutdownControl {
   std::optional<runtime::ShutdownReport> report_ ABSL_GUARDED_BY(mutex_);
   // The callbacks of the requests: at most one for each open Shutdown call.
   std::vector<Callback> waiting_ ABSL_GUARDED_BY(mutex_);
-  // WaitForEnd waits here, whatever happens to the time of day. Notified when
-  // there is a report, and when a request asks for kNow.
+  // WaitForEnd waits here, regardless of jumps of the time of day. Notified
+  // when there is a report, and when a request asks for kNow.
   runtime::Parker parker_;
   std::thread thread_;  // used only by the thread that calls Start
 };

@@ -20,8 +20,8 @@ namespace actord::daemon {
 
 class StoreWatch {
  public:
-  // The disk hangs when a write or sync has not returned for this long. A line
-  // is logged each time that this has passed.
+  // The disk hangs when a write or sync has not returned for this long. The log
+  // gets a line each time this has passed.
   static constexpr uint64_t kHangNs = 10'000'000'000;
 
   struct Parts {
@@ -41,9 +41,9 @@ class StoreWatch {
 
   // INTERNAL: the system has no thread left.
   absl::Status Start();
-  // From now on nobody is told. Idempotent.
+  // After Stop nothing is reported. Idempotent.
   void Stop();
-  // Looks at the store once.
+  // Checks the store once.
   void Look();
 
  private:

@@ -1,6 +1,6 @@
-// The plugins of a store: the file of each, and the number by which the records
-// name it. A plugin gets its number before a type of it is in force, and its
-// file is durable before the number is.
+// The plugins of a store: their files, and the numbers by which the records
+// name them. A plugin gets its number before any of its types is in force, and
+// its file is durable before its number.
 //
 // Thread-safety: one thread at a time. Ownership: borrows the store.
 #pragma once
@@ -72,7 +72,7 @@ class KeptPlugins {
   runtime::OpenedStore& store_;
   runtime::PluginFiles files_;
   std::map<runtime::records::PluginNumber, runtime::records::Plugin> plugins_;
-  // The plugins that Keep was called for.
+  // The plugins for which Keep was called.
   absl::flat_hash_set<runtime::records::PluginNumber> loaded_;
 };
 

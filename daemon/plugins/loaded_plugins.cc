@@ -24,8 +24,8 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
       absl::StrCat("plugin ", path, ": ", status.message()));
 }
 
-// Where copies of plugins belong; "": in memory. systemd sets CACHE_DIRECTORY,
-// a list separated by colons, for CacheDirectory=.
+// The directory for copies of plugins; "": in memory. systemd sets
+// CACHE_DIRECTORY, a list separated by colons, for CacheDirectory=.
 std::string CacheDirectory(const Config& config) {
   if (config.plugin_cache == "memory") return "";
   if (!config.plugin_cache.empty()) return config.plugin_cache;
@@ -174,7 +174,7 @@ void LoadedPlugins::DestroyHandlers() {
 LoadedPlugins::~LoadedPlugins() {
   DestroyHandlers();
   for (auto& plugin : plugins_) {
-    // The plugin's own texts go with its code.
+    // Copied, because the plugin's own texts disappear with its code.
     const std::string name = plugin->info().name;
     const std::string version = plugin->info().version;
     const PluginScope scope(

@@ -1,6 +1,6 @@
-// The plugins and built-in handlers of a daemon: those loaded at its start, and
-// those loaded while it ran. No plugin is ever unloaded: processes of a former
-// version continue in its code, and commands in its handlers.
+// The plugins and built-in handlers of a daemon, loaded at its start and while
+// it runs. No plugin is ever unloaded: processes of a former version continue
+// in its code, and commands in its handlers.
 //
 // Thread-safety: Load, LoadVersion and DestroyHandlers from one thread at a
 // time; InForce and Versions from any thread. Ownership: owns the shared
@@ -30,7 +30,7 @@ namespace actord::daemon {
 struct PluginInfo {
   std::string name;
   std::string version;
-  // Of the original; "": built in.
+  // Path of the original file; "": built in.
   std::string path;
   // SHA-256 of the file, 64 hexadecimal digits; "": built in.
   std::string digest;
@@ -78,8 +78,8 @@ class LoadedPlugins {
   absl::StatusOr<Loaded> LoadVersion(const std::string& path,
                                      bool new_processes_only);
 
-  // Why copies of plugins are in memory and not in the directory of the
-  // configuration; OK: they are in the directory.
+  // The reason why copies of plugins are in memory and not in the configured
+  // directory; OK: they are in the directory.
   [[nodiscard]] const absl::Status& CopiesStatus() const {
     return copies_->status();
   }
@@ -121,8 +121,8 @@ class LoadedPlugins {
   absl::Status LoadBuiltin(const Config& config);
   absl::Status LoadAtStart(const std::string& path);
   // Copies the open file if nobody else can write it and if its digest is
-  // allowed. PERMISSION_DENIED: it is not to be loaded. The errors do not name
-  // the file.
+  // allowed. PERMISSION_DENIED: the file must not be loaded. The errors do not
+  // name the file.
   absl::StatusOr<handlers::PluginCopy> CopyAllowed(
       const handlers::UniqueFd& file, const std::string& path) const;
   // nullptr: no plugin with this digest is loaded.
@@ -139,7 +139,8 @@ class LoadedPlugins {
                                                       bool& is_new);
   // Checks whether `plugin` may replace the version in force of its name.
   [[nodiscard]] absl::Status CheckName(const PluginInfo& plugin) const;
-  // These three run code of the plugin, which a report of a crash then names.
+  // These three functions run code of the plugin. The report of a crash then
+  // names the plugin.
   static absl::StatusOr<std::unique_ptr<handlers::Plugin>> OpenPlugin(
       handlers::PluginCopy copy, const std::string& path,
       std::unique_ptr<handlers::OpenObject>* refused = nullptr);
@@ -154,17 +155,17 @@ class LoadedPlugins {
   const actord_host* host_ = nullptr;
   runtime::Catalog* catalog_ = nullptr;
   KeptPlugins* kept_ = nullptr;
-  // Those whose types are in the catalog.
+  // The plugins whose types are in the catalog.
   absl::flat_hash_set<runtime::records::PluginNumber> numbers_;
   // Directories by their absolute paths, opened at the start.
   std::vector<std::string> directories_;
   std::optional<handlers::AllowedDirectories> allowed_;
   std::optional<handlers::PluginCopies> copies_;
-  // Empty: all are allowed.
+  // Empty: all plugins are allowed.
   std::vector<std::string> allowed_digests_;
   size_t loads_ = 0;
 
-  // Shared objects that were opened while the daemon ran and are no plugins.
+  // Shared objects that were opened while the daemon ran and are not plugins.
   // They stay open, because their static initialisers may have started
   // something that needs them.
   struct Refused {

@@ -94,13 +94,13 @@ absl::StatusOr<PluginLoading::Loaded> PluginLoading::LoadNow(
 
 namespace {
 
-// Counts what has become of the processes of one type that were in quarantine,
-// and logs it when the last one has been tried.
+// Counts the results of retrying the processes of one type in quarantine, and
+// logs them after the last one.
 class TriesOfType {
  public:
   TriesOfType(Logger& logger, std::string type)
       : logger_(logger), type_(type) {}
-  // Logs: everybody who could add something has let go.
+  // Logs, because nobody who could add a result holds the object any more.
   ~TriesOfType() {
     if (left_ == 0 && stay_ == 0) return;
     const std::string text = absl::StrCat(
@@ -191,9 +191,9 @@ std::vector<PluginLoading::Version> PluginLoading::ListNow(
     listed.plugin = std::move(version.plugin);
     listed.in_force = version.in_force;
     for (const runtime::ProcessType* type : version.process_types) {
-      // Read after the walk, so a moment newer than its counts: a counted
-      // process may have declined, or ended, meanwhile. Acquire: pairs with the
-      // turn that declined, for the counts that it wrote before.
+      // Read after the walk, so it is a moment newer than the walk's counts: a
+      // counted process may have declined or ended since. Acquire: pairs with
+      // the turn that declined, for the counts that it wrote before.
       const uint64_t declined =
           type->declined_live.load(std::memory_order_acquire);
       const auto& [live, to_come] = counts[type];

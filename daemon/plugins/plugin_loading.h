@@ -22,7 +22,7 @@ namespace actord::daemon {
 
 class PluginLoading {
  public:
-  // Maximum number of waiting loads, and again of waiting lists.
+  // Maximum number of waiting loads; waiting lists have the same limit.
   static constexpr size_t kMaxWaiting = 64;
 
   PluginLoading(LoadedPlugins& plugins, runtime::Runtime& runtime,
@@ -57,8 +57,8 @@ class PluginLoading {
   // Lists the plugin of this name; "": all plugins.
   void List(std::string name, ListDone done);
 
-  // Refuses waiting and new calls, and waits for the call under way. False:
-  // that call is not done after `timeout`.
+  // Refuses waiting and new calls, and waits for the running call. False: that
+  // call has not finished after `timeout`.
   bool Stop(absl::Duration timeout);
 
  private:
@@ -66,8 +66,8 @@ class PluginLoading {
                                  bool new_processes_only);
   // Returns the number of processes told.
   uint64_t TellProcesses(const LoadedPlugins::Loaded& loaded);
-  // Lets the processes in quarantine try the types that were loaded. The log
-  // says what has become of them.
+  // Retries the processes in quarantine whose types were loaded. The log has
+  // the results.
   void RetryQuarantine(const LoadedPlugins::Loaded& loaded);
   std::vector<Version> ListNow(const std::string& name) const;
 

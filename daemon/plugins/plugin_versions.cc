@@ -1,4 +1,4 @@
-// Loading a plugin, or a new version of one, while the daemon runs, and the
+// Loads a plugin, or a new version of a plugin, while the daemon runs, and the
 // versions that a store keeps.
 #include <memory>
 #include <utility>

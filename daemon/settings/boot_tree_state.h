@@ -1,4 +1,4 @@
-// Where the boot tree of this start comes from.
+// The origin of the boot tree of this start.
 //
 // Thread-safety: plain values.
 #pragma once
@@ -10,8 +10,8 @@ namespace actord::daemon {
 enum class BootTreeState : uint8_t {
   kNone,       // there is no boot.tree
   kStarted,    // from the file
-  kContinued,  // from the store; the file is what it was started from
-  kDiffers,    // from the store; the file is something else
+  kContinued,  // from the store; the file has the same text
+  kDiffers,    // from the store; the file has another text
 };
 
 }  // namespace actord::daemon

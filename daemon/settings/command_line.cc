@@ -123,9 +123,9 @@ std::string HelpText() {
       "in\n"
       "      DIR, and start. \"actorctl backup\" makes backups.\n"
       "  --boot-tree-replace\n"
-      "      If the boot tree in the store was started from another text than "
-      "the\n"
-      "      file of --boot-tree has, end it, and start the tree of the file. "
+      "      If the boot tree in the store was not started from the present "
+      "text of\n"
+      "      the --boot-tree file, end it, and start the tree of the file. "
       "Without\n"
       "      this option the tree in the store goes on.\n";
   const Config defaults;

@@ -19,7 +19,7 @@ struct CommandLine {
   std::string config_file;
   // A backup to make the store from; "": not given.
   std::string restore;
-  // A boot tree of the store that differs from the file is replaced.
+  // Replaces a boot tree of the store that differs from the file.
   bool replace_boot_tree = false;
   std::vector<ConfigValue> values;
 };

@@ -36,8 +36,8 @@ struct TlsSettings {
   absl::Duration reload_interval = absl::Seconds(30);
 };
 
-// How much one client may use (daemon/access/client_quotas.h). 0: no limit; for
-// a burst, as much as one second brings.
+// The quotas of one client (daemon/access/client_quotas.h). 0: no limit; for a
+// burst, the amount of one second.
 struct QuotaSettings {
   uint64_t requests_per_second = 0;
   uint64_t request_burst = 0;
@@ -46,7 +46,7 @@ struct QuotaSettings {
   // Open streams, and open TCP connections.
   uint64_t streams = 0;
   uint64_t connections = 0;
-  // What its processes hold (runtime/process/owner_limits.h).
+  // The limits of its processes (runtime/process/owner_limits.h).
   uint64_t processes = 0;
   uint64_t mailbox_bytes = 0;
   uint64_t yield_bytes = 0;
@@ -80,23 +80,24 @@ struct StoreSettings {
   size_t checkpoint_bytes = size_t{256} << 20;
   absl::Duration checkpoint_interval = absl::Minutes(1);
   absl::Duration result_ttl = absl::Hours(168);
-  // How long, and how many, request IDs of Submits of durable processes are
-  // remembered. The same limits apply to message IDs for durable processes.
+  // Time and maximum number for which request IDs of Submits of durable
+  // processes are remembered. The same limits apply to message IDs for durable
+  // processes.
   absl::Duration request_id_ttl = absl::Hours(24);
   size_t request_id_max = 1'000'000;
-  // How long after the end of a durable process its history can be read.
+  // How long the history of a durable process can be read after its end.
   absl::Duration history_retention = absl::Hours(24);
   // 0: no process goes into quarantine for crashes.
   uint32_t max_crashes = 3;
-  // Files of plugins of which the store has no process.
+  // Maximum number of kept plugin files without a process in the store.
   uint32_t keep_plugins = 10;
 };
 
 struct Config {
   // Addresses, "host:port" or "unix:/path"; port 0 picks a free port.
   std::vector<std::string> listen = {"127.0.0.1:7600"};
-  // Who may use the Unix sockets: "0660", a group's name or number. "": as the
-  // system makes files.
+  // Access to the Unix sockets: a mode such as "0660", and the name or number
+  // of a group. "": the system's default for new files.
   std::string unix_mode;
   std::string unix_group;
   // Not a setting: listening sockets that a service manager has opened. With
@@ -106,7 +107,7 @@ struct Config {
   // "": none.
   std::string port_file;
   int max_concurrent_streams = 1'000;
-  // InfiniteDuration: a connection has no highest age.
+  // InfiniteDuration: a connection has no maximum age.
   absl::Duration max_connection_age = absl::InfiniteDuration();
   // Whether the daemon may serve addresses beyond this machine without TLS.
   bool insecure_listen = false;
@@ -157,8 +158,9 @@ struct Config {
   // The daemon sets `clock` and `log`; they are not configurable.
   runtime::RuntimeOptions runtime;
 
-  // How long, and how many, other request IDs of Submit are remembered. The
-  // same limits apply to message IDs of Send, which are counted apart.
+  // Time and maximum number for which other request IDs of Submit are
+  // remembered. The same limits apply to message IDs of Send, which are counted
+  // separately.
   absl::Duration request_id_ttl = absl::Minutes(10);
   size_t request_id_max = 100'000;
 

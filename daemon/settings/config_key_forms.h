@@ -1,4 +1,4 @@
-// How a row of the table of configuration keys is made.
+// Functions that make the rows of the table of configuration keys.
 //
 // Thread-safety: pure functions.
 #pragma once

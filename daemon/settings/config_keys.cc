@@ -63,9 +63,9 @@ void AddLogKeys(std::vector<ConfigKey>& keys) {
 void AddAuthKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(
       Single({"auth.tokens", "auth-tokens", "PATH",
-              "File of the tokens that may be presented, made with actorctl "
-              "token new. Read again on SIGHUP and when it changes; a file "
-              "with an error changes nothing. Empty: no tokens are checked."},
+              "File of the tokens that clients may present; actorctl token new "
+              "makes it. Reloaded on SIGHUP and when it changes; a file with "
+              "an error changes nothing. Empty: no tokens are checked."},
              TextCodec{}, ACTORD_MEMBER(auth_tokens)));
   keys.push_back(Reloads(
       Single({"auth.mode", "auth-mode", "MODE",
@@ -89,8 +89,8 @@ void AddPluginKeys(std::vector<ConfigKey>& keys) {
                       NonEmptyTextCodec{}, ACTORD_MEMBER(plugin_dirs)));
   keys.push_back(Single(
       {"plugins.cache", "plugin-cache", "DIR",
-       "Directory, of the daemon's user alone, for copies of plugins: "
-       "the daemon loads a copy, so that a plugin file may be "
+       "Directory for copies of plugins, which only the daemon's user may "
+       "write: the daemon loads a copy, so that a plugin file may be "
        "overwritten. Absolute, or \"memory\" for copies in memory. "
        "Empty: $CACHE_DIRECTORY/plugins, else "
        "$XDG_CACHE_HOME/actord/plugins, else "
@@ -121,10 +121,11 @@ void AddPluginKeys(std::vector<ConfigKey>& keys) {
 }
 
 void AddBootKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(Single({"boot.tree", "boot-tree", "PATH",
-                         "JSON file with the input of a supervisor, which the "
-                         "daemon starts under the name boot before it serves."},
-                        TextCodec{}, ACTORD_MEMBER(boot_tree)));
+  keys.push_back(
+      Single({"boot.tree", "boot-tree", "PATH",
+              "JSON file with the input of a supervisor. The daemon starts "
+              "this supervisor under the name boot before it serves."},
+             TextCodec{}, ACTORD_MEMBER(boot_tree)));
   keys.push_back(Single({"boot.timeout", "boot-timeout", "DURATION",
                          "Start-up deadline of the boot tree; if it is "
                          "exceeded, the daemon exits with an error."},
@@ -171,15 +172,16 @@ void AddLimitKeys(std::vector<ConfigKey>& keys) {
 }
 
 void AddRequestKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(Single({"requests.id_ttl", "request-id-ttl", "DURATION",
-                         "How long actord remembers a request ID of Submit and "
-                         "a message ID of Send, unless the store does."},
-                        kDuration, ACTORD_MEMBER(request_id_ttl)));
-  keys.push_back(Single({"requests.id_max", "request-id-max", "N",
-                         "Maximum number of remembered request IDs, and of "
-                         "message IDs, besides those of the store; the oldest "
-                         "are dropped first."},
-                        kCount, ACTORD_MEMBER(request_id_max)));
+  keys.push_back(
+      Single({"requests.id_ttl", "request-id-ttl", "DURATION",
+              "How long actord remembers a request ID of Submit and "
+              "a message ID of Send, unless the store remembers them."},
+             kDuration, ACTORD_MEMBER(request_id_ttl)));
+  keys.push_back(
+      Single({"requests.id_max", "request-id-max", "N",
+              "Maximum number of remembered request IDs, and of message IDs, "
+              "besides the ones in the store; the oldest are dropped first."},
+             kCount, ACTORD_MEMBER(request_id_max)));
 }
 
 void AddShutdownKeys(std::vector<ConfigKey>& keys) {

@@ -14,11 +14,11 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
                        "Address to serve on, host:port or unix:PATH; port 0 "
                        "picks a free port."},
                       ListenCodec{}, ACTORD_MEMBER(listen)));
-  keys.push_back(Single({"server.unix_mode", "unix-mode", "MODE",
-                         "Permissions of Unix sockets in octal digits, such as "
-                         "0660; empty: as the umask says. A client needs the "
-                         "right to write."},
-                        ModeCodec{}, ACTORD_MEMBER(unix_mode)));
+  keys.push_back(
+      Single({"server.unix_mode", "unix-mode", "MODE",
+              "Permissions of Unix sockets in octal digits, such as 0660; "
+              "empty: the umask decides. A client needs write permission."},
+             ModeCodec{}, ACTORD_MEMBER(unix_mode)));
   keys.push_back(Single({"server.unix_group", "unix-group", "GROUP",
                          "Group of Unix sockets, a name or a number; empty: "
                          "the group of the daemon."},
@@ -42,21 +42,21 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
       ACTORD_MEMBER(max_connection_age)));
   keys.push_back(
       Flag({"server.insecure_listen", "insecure-listen", "[BOOL]",
-            "Whether the daemon may serve an address that other machines reach "
-            "without tls.certificate, and an admin.listen that other machines "
-            "reach, true or false. Everybody who reaches the address can then "
-            "read and change everything; each start warns."},
+            "Whether the daemon may serve addresses that other machines reach, "
+            "without tls.certificate or as admin.listen, true or false. "
+            "Everybody who reaches such an address of server.listen can read "
+            "and change everything; each start logs a warning."},
            ACTORD_MEMBER(insecure_listen)));
 }
 
 void AddAdminKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(
-      List({"admin.listen", "admin-listen", "ADDRESS",
-            "Address for /healthz, /readyz and /metrics over HTTP/1.1, "
-            "host:port or unix:PATH; port 0 picks a free port, which the log "
-            "names. It has no TLS, so an address that other machines reach "
-            "needs server.insecure_listen. Empty: there is no admin port."},
-           ListenCodec{}, ACTORD_MEMBER(admin_listen)));
+  keys.push_back(List(
+      {"admin.listen", "admin-listen", "ADDRESS",
+       "Address for /healthz, /readyz and /metrics over HTTP/1.1, "
+       "host:port or unix:PATH; port 0 picks a free port, which the log "
+       "names. The admin port has no TLS, so an address that other machines "
+       "reach needs server.insecure_listen. Empty: there is no admin port."},
+      ListenCodec{}, ACTORD_MEMBER(admin_listen)));
   keys.push_back(
       List({"admin.hosts", "admin-host", "NAME",
             "Host name, without a port, under which clients may address the "
@@ -69,32 +69,31 @@ void AddTlsKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(Single(
       {"tls.certificate", "tls-certificate", "PATH",
        "PEM file with the daemon's certificate, followed by the intermediate "
-       "certificates in the order of the chain; TCP addresses then serve TLS "
-       "alone. Needs tls.key. SIGHUP and tls.reload_interval read the file "
-       "again."},
+       "certificates in the order of the chain; TCP addresses then serve only "
+       "TLS. Needs tls.key. Reloaded on SIGHUP and every tls.reload_interval."},
       TextCodec{}, ACTORD_MEMBER(tls.certificate)));
   keys.push_back(
       Single({"tls.key", "tls-key", "PATH",
               "PEM file with the private key of tls.certificate, without a "
-              "passphrase, that only its owner may write and others may not "
-              "read. Read again with tls.certificate."},
+              "passphrase; only its owner may write it, and others may not "
+              "read it. Reloaded with tls.certificate."},
              TextCodec{}, ACTORD_MEMBER(tls.key)));
   keys.push_back(Single(
       {"tls.client_ca", "tls-client-ca", "PATH",
        "PEM file with the certificates of the authorities that sign clients; "
-       "a client must then present a certificate of one of them. Read again "
-       "with tls.certificate."},
+       "a client must then present a certificate of one of them. Reloaded with "
+       "tls.certificate."},
       TextCodec{}, ACTORD_MEMBER(tls.client_ca)));
   keys.push_back(
       Single({"tls.crl", "tls-crl", "PATH",
               "PEM file with the revocation lists of authorities in "
               "tls.client_ca; calls of a revoked client are refused and its "
-              "connections are cut. Read again with tls.certificate."},
+              "connections are cut. Reloaded with tls.certificate."},
              TextCodec{}, ACTORD_MEMBER(tls.crl)));
   keys.push_back(Single(
       {"tls.reload_interval", "tls-reload-interval", "DURATION",
-       "How often the files of TLS are read again, from 1s to 24h; changed "
-       "files that fit together are then in force for new connections."},
+       "How often the files of TLS are reloaded, from 1s to 24h; changed files "
+       "that fit together are then in force for new connections."},
       BoundedDurationCodec{{}, absl::Seconds(1), absl::Hours(24)},
       ACTORD_MEMBER(tls.reload_interval)));
 }

@@ -37,13 +37,13 @@ void AddQuotaKeys(std::vector<ConfigKey>& keys) {
               "after a rest, too. 0 means as much as "
               "quotas.bytes_per_second."},
              bytes, ACTORD_MEMBER(quotas.bytes_burst))));
-  keys.push_back(Reloads(
-      Single({"quotas.streams", "quota-streams", "N",
-              "Open streams of one client, over all its connections, up to "
-              "10000000; further ones are refused. 0 means no limit. Needs "
-              "auth.tokens."},
-             NumberCodec<uint64_t>{.max = 10'000'000},
-             ACTORD_MEMBER(quotas.streams))));
+  keys.push_back(Reloads(Single(
+      {"quotas.streams", "quota-streams", "N",
+       "Open streams of one client on all its connections together, up to "
+       "10000000; further ones are refused. 0 means no limit. Needs "
+       "auth.tokens."},
+      NumberCodec<uint64_t>{.max = 10'000'000},
+      ACTORD_MEMBER(quotas.streams))));
   keys.push_back(Reloads(Single(
       {"quotas.connections", "quota-connections", "N",
        "Open TCP connections of one client, counted by the first token that a "
@@ -54,8 +54,8 @@ void AddQuotaKeys(std::vector<ConfigKey>& keys) {
       ACTORD_MEMBER(quotas.connections))));
   keys.push_back(Reloads(
       Single({"quotas.processes", "quota-processes", "N",
-              "Live processes of one client, those included that its processes "
-              "have spawned, up to 268435456; further ones are refused. 0 "
+              "Live processes of one client, including the processes that they "
+              "spawn, up to 268435456; further ones are refused. 0 "
               "means no limit. Needs auth.tokens."},
              NumberCodec<uint64_t>{.max = uint64_t{1} << 28},
              ACTORD_MEMBER(quotas.processes))));
@@ -63,7 +63,8 @@ void AddQuotaKeys(std::vector<ConfigKey>& keys) {
       {"quotas.mailbox_bytes", "quota-mailbox-bytes", "SIZE",
        "Bytes of the messages and calls that wait in the mailboxes of one "
        "client's processes, from 1KiB to 1024GiB; further ones are refused, "
-       "and those of processes become dead letters. 0 means no limit. Needs "
+       "and further messages of processes become dead letters. 0 means no "
+       "limit. Needs "
        "auth.tokens."},
       bytes, ACTORD_MEMBER(quotas.mailbox_bytes))));
   keys.push_back(Reloads(

@@ -25,8 +25,8 @@ void AddDiskKeys(std::vector<ConfigKey>& keys) {
              TextCodec{}, ACTORD_MEMBER(store.directory)));
   keys.push_back(
       Single({"store.segment_bytes", "store-segment-bytes", "SIZE",
-              "Size of the journal's files that are made from now on, from "
-              "1MiB to 256MiB, a multiple of 4KiB. At least three are there."},
+              "Size of each new file of the journal, from 1MiB to 256MiB, a "
+              "multiple of 4KiB. The journal has at least three files."},
              BoundedSizeCodec{{}, kMiB, 256 * kMiB},
              ACTORD_MEMBER(store.segment_bytes)));
   keys.push_back(Single(
@@ -38,41 +38,42 @@ void AddDiskKeys(std::vector<ConfigKey>& keys) {
        "that is less."},
       SizeOrNoneCodec{{{}, 4096, 128 * kMiB}},
       ACTORD_MEMBER(store.max_record_bytes)));
-  keys.push_back(Single(
-      {"store.max_unsynced_bytes", "store-max-unsynced-bytes", "SIZE",
-       "Bytes of records that may wait for the disk, from 64KiB to 1GiB. "
-       "Above it durable processes take no steps, streams are read later, and "
-       "new work for durable processes is refused with JOURNAL_BEHIND, until "
-       "half of it is free. Four times as much memory is reserved."},
-      BoundedSizeCodec{{}, 64 << 10, 1024 * kMiB},
-      ACTORD_MEMBER(store.max_unsynced_bytes)));
+  keys.push_back(
+      Single({"store.max_unsynced_bytes", "store-max-unsynced-bytes", "SIZE",
+              "Maximum bytes of records that wait for the disk, from 64KiB to "
+              "1GiB. Above the limit durable processes take no steps, streams "
+              "are read later, and new work for durable processes is refused "
+              "with JOURNAL_BEHIND, until half of it is free. The daemon "
+              "reserves four times as much memory."},
+             BoundedSizeCodec{{}, 64 << 10, 1024 * kMiB},
+             ACTORD_MEMBER(store.max_unsynced_bytes)));
   keys.push_back(Single(
       {"store.disk_reserve", "store-disk-reserve", "SIZE",
        "Free room on the disk of the store, up to 1024GiB, below which new "
        "processes and messages from outside are refused with STORE_FULL. "
-       "Steps go on, and new files of the journal are made until half of it is "
-       "left. 0 means 5 % of the file system, at most 512MiB."},
+       "Steps continue, and the journal makes new files until half of this "
+       "room is left. 0 means 5 % of the file system, at most 512MiB."},
       SizeOrNoneCodec{{{}, 1, kTiB}}, ACTORD_MEMBER(store.disk_reserve)));
   keys.push_back(Single(
       {"store.checkpoint_bytes", "store-checkpoint-bytes", "SIZE",
-       "The state store is made durable, and older files of the journal are "
-       "given up, when the journal has grown by this much, from 1MiB to "
-       "1024GiB. A start reads up to about twice as much."},
+       "Growth of the journal after which a checkpoint makes the state store "
+       "durable and deletes older files of the journal, from 1MiB to 1024GiB. "
+       "A start reads up to about twice as much of the journal."},
       BoundedSizeCodec{{}, kMiB, kTiB}, ACTORD_MEMBER(store.checkpoint_bytes)));
   keys.push_back(Single(
       {"store.checkpoint_interval", "store-checkpoint-interval", "DURATION",
-       "The same happens after this long if the journal has grown at "
-       "all, from 1s to 24h."},
+       "Time after which a checkpoint is made if the journal has grown at all, "
+       "from 1s to 24h."},
       BoundedDurationCodec{{}, absl::Seconds(1), absl::Hours(24)},
       ACTORD_MEMBER(store.checkpoint_interval)));
 }
 
-// What the store keeps, and for how long.
+// The data that the store keeps, and for how long.
 void AddKeptKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(Single(
       {"store.result_ttl", "store-result-ttl", "DURATION",
        "How long the store keeps the result of an ended durable process; none "
-       "means for ever. It can be awaited for results.ttl after the end and "
+       "means for ever. Clients can await it for results.ttl after the end and "
        "after each start."},
       kDuration, ACTORD_MEMBER(store.result_ttl)));
   keys.push_back(
@@ -89,53 +90,56 @@ void AddKeptKeys(std::vector<ConfigKey>& keys) {
              kCount, ACTORD_MEMBER(store.request_id_max)));
   keys.push_back(
       Single({"store.history_retention", "store-history-retention", "DURATION",
-              "How long after the end of a durable process its history can be "
-              "read, as far as the journal still holds it."},
+              "How long the history of a durable process can be read after its "
+              "end, as far as the journal still holds it."},
              kDuration, ACTORD_MEMBER(store.history_retention)));
 }
 
 void AddProcessKeys(std::vector<ConfigKey>& keys) {
-  keys.push_back(Single(
-      {"store.max_history", "store-max-history", "SIZE",
-       "Events that a process of a replay type may have taken since its last "
-       "image, from 64KiB to 1024GiB; above it the process ends with "
-       "RESOURCE_EXHAUSTED. At a fifth a line is logged. 0 means no limit."},
-      SizeOrNoneCodec{{{}, 64 << 10, kTiB}},
-      ACTORD_MEMBER(runtime.durable.max_history_bytes)));
+  keys.push_back(
+      Single({"store.max_history", "store-max-history", "SIZE",
+              "Maximum size of the events that a process of a replay type has "
+              "taken since its last image, from 64KiB to 1024GiB; above it the "
+              "process ends with RESOURCE_EXHAUSTED. At a fifth of the limit "
+              "the daemon logs a line. 0 means no limit."},
+             SizeOrNoneCodec{{{}, 64 << 10, kTiB}},
+             ACTORD_MEMBER(runtime.durable.max_history_bytes)));
   keys.push_back(
       Single({"store.max_history_steps", "store-max-history-steps", "N",
-              "The same for the number of its steps, up to 1000000000. 0 means "
-              "no limit."},
+              "Maximum number of steps that a process of a replay type has "
+              "taken since its last image, up to 1000000000; above it the "
+              "process ends with RESOURCE_EXHAUSTED. At a fifth of the limit "
+              "the daemon logs a line. 0 means no limit."},
              NumberCodec<uint64_t>{.max = 1'000'000'000},
              ACTORD_MEMBER(runtime.durable.max_history_steps)));
-  keys.push_back(Single(
-      {"store.max_processes", "store-max-processes", "N",
-       "Maximum number of durable processes, from 1 to 268435456; further ones "
-       "are refused with PROCESS_LIMIT. Restored ones count, and are restored "
-       "even above it."},
-      NumberCodec<uint64_t>{.min = 1, .max = 1 << 28},
-      ACTORD_MEMBER(runtime.durable.max_processes)));
+  keys.push_back(
+      Single({"store.max_processes", "store-max-processes", "N",
+              "Maximum number of durable processes, from 1 to 268435456; "
+              "further ones are refused with PROCESS_LIMIT. Restored processes "
+              "count, and are restored even above the limit."},
+             NumberCodec<uint64_t>{.min = 1, .max = 1 << 28},
+             ACTORD_MEMBER(runtime.durable.max_processes)));
   keys.push_back(Single(
       {"store.passivate_after", "store-passivate-after", "DURATION",
-       "A durable process of an image type leaves the memory when it has "
-       "waited "
-       "for a message for this long, at least 1s, and comes back with the next "
-       "one. If limits.max_processes is nearly reached, 1s is enough. none "
-       "means that it stays; then a start reads all processes into memory."},
+       "Idle time after which a durable process of an image type leaves "
+       "memory, at least 1s; its next message brings it back. Near "
+       "limits.max_processes an idle time of 1s is enough. none keeps all "
+       "processes in memory, and a start then reads all of them."},
       BoundedDurationCodec{{}, absl::Seconds(1), absl::InfiniteDuration()},
       ACTORD_MEMBER(runtime.durable.passivate_after)));
   keys.push_back(Single(
       {"store.max_crashes", "store-max-crashes", "N",
-       "A durable process whose step has ended the daemon by a crash this "
-       "often, up to 1000, goes into quarantine at the next start. A clean end "
-       "of the daemon, another version of the plugin, and \"actorctl "
-       "quarantine retry\" begin the count anew. 0 means never."},
+       "Number of crashes of the daemon in steps of one durable process, up to "
+       "1000, after which the next start puts the process into quarantine. A "
+       "clean end of the daemon, another version of the plugin, and \"actorctl "
+       "quarantine retry\" reset the count. 0 means never."},
       NumberCodec<uint32_t>{.max = 1000}, ACTORD_MEMBER(store.max_crashes)));
   keys.push_back(Single(
       {"store.keep_plugins", "store-keep-plugins", "N",
-       "The store keeps the file of each plugin with durable types that was "
-       "loaded. A start removes those of which the store has no process, but "
-       "for this many of the newest, up to 1000."},
+       "Number of unused plugin files that the store keeps, up to 1000. The "
+       "store keeps the file of each loaded plugin with durable types; a start "
+       "removes the files whose plugins have no process in the store, except "
+       "this many of the newest."},
       NumberCodec<uint32_t>{.max = 1000}, ACTORD_MEMBER(store.keep_plugins)));
 }
 

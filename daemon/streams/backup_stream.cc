@@ -92,7 +92,7 @@ absl::Status BackupStream::WriteOutput(grpc::ByteBuffer* bytes) {
 }
 
 void BackupStream::OnClosing(const absl::Status& status) {
-  // After an error the client has no use for the last piece.
+  // After an error the client does not need the last piece.
   if (!status.ok()) EndLocked(status);
 }
 

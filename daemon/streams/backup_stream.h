@@ -49,8 +49,8 @@ class BackupStream final : public WriteStream {
   // Sends one entry of the backup, and adds it to the manifest.
   absl::Status SendEntry(runtime::StoreBackup& backup, size_t index,
                          runtime::BackupManifest& manifest);
-  // Waits until the stream has taken the piece before. An error: the stream has
-  // ended, or the client reads nothing.
+  // Waits until the stream has taken the previous piece. An error: the stream
+  // has ended, or the client reads nothing.
   absl::Status Push(const std::string& name, uint64_t offset, std::string data,
                     uint64_t size);
 

@@ -19,8 +19,8 @@
 
 namespace actord::daemon {
 
-// Writes one entry; without what only those may see who may see payloads, if
-// `hides_payloads`.
+// Writes one entry. With `hides_payloads` leaves out the payload and every text
+// that may contain a part of it.
 void WriteHistoryEntry(const runtime::HistoryItem& item, bool hides_payloads,
                        v1::HistoryEntry* proto);
 

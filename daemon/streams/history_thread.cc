@@ -15,10 +15,11 @@
 namespace actord::daemon {
 namespace {
 
-// How often a history that is followed looks for new records.
+// How often a followed history checks for new records.
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 constexpr absl::Duration kRetry = absl::Seconds(1);
-// Low, but not the lowest: the thread shares short locks with the journal's.
+// Low, but not the lowest, because the thread shares short locks with the
+// journal's threads.
 constexpr int kNice = 10;
 
 }  // namespace

@@ -46,11 +46,11 @@ class HistoryThread {
   absl::Status Start();
   // RESOURCE_EXHAUSTED (HISTORY_LIMIT).
   absl::Status Add(std::shared_ptr<HistoryWork> work);
-  // A work that has said kLater may have something to do.
+  // Says that a work that has returned kLater may have something to do.
   void Wake();
 
   [[nodiscard]] runtime::DurableStore& store() const { return store_; }
-  // How long after its end the history of a process can be read.
+  // How long the history of a process can be read after its end.
   [[nodiscard]] uint64_t retention_ns() const { return retention_ns_; }
 
  private:

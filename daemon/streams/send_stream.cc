@@ -15,10 +15,10 @@
 namespace actord::daemon {
 namespace {
 
-// Between two looks at a journal that is behind. At 100 MB/s it has written
-// 500 KiB meanwhile.
+// Pause between two checks of a journal that is behind. At 100 MB/s the disk
+// writes 500 KiB during the pause.
 constexpr absl::Duration kJournalLook = absl::Milliseconds(5);
-// What a refusal takes besides its message.
+// Size of a refusal besides its message.
 constexpr size_t kRefusalBytes = 128;
 
 }  // namespace
@@ -136,7 +136,7 @@ void SendStream::CarryOutOnce(Batch& batch, uint64_t index,
 void SendStream::Answered(Batch& batch, uint64_t index,
                           const absl::Status& status, bool duplicate,
                           bool logged) {
-  // Another thread may answer the last item, and drop `self_`, meanwhile.
+  // In the meantime another thread may answer the last item, and drop `self_`.
   const std::shared_ptr<Stream> stays = shared_from_this();
   std::shared_ptr<Stream> self;  // destroyed after the lock is released
   if (!status.ok()) Refuse(batch, index, status);

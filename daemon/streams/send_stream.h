@@ -6,7 +6,7 @@
 //   waiting       until its records are durable, and until each item is
 //                 answered whose message_id is in flight elsewhere. The next
 //                 batches are read and carried out meanwhile
-//   acknowledged  when it and all batches before it wait for nothing. One
+//   acknowledged when neither it nor any batch before it waits any longer. One
 //                 response acknowledges all of them
 //
 // Bounds: the stream reads the next batch while fewer than kMaxBatches batches
@@ -41,8 +41,8 @@ namespace actord::daemon {
 
 class SendStream final : public BidiStream {
  public:
-  // Batches that wait, and their bytes as they were read, with those of their
-  // refusals.
+  // Maximum number of waiting batches, and maximum of their bytes as read, plus
+  // the bytes of their refusals.
   static constexpr size_t kMaxBatches = 64;
   static constexpr size_t kMaxBytes = 1 << 20;
 
@@ -58,7 +58,7 @@ class SendStream final : public BidiStream {
     uint64_t index = 0;
     absl::Status status;
   };
-  // Which receivers the items have that were not refused.
+  // The kinds of receivers of the items that were not refused.
   struct Receivers {
     bool any_durable = false;
     bool any_volatile = false;
@@ -90,7 +90,7 @@ class SendStream final : public BidiStream {
     std::vector<Refused> refused;
     std::vector<uint64_t> duplicates;
     Receivers receivers;
-    // Of the batches that are acknowledged.
+    // Number of acknowledged batches.
     size_t batches = 0;
     size_t bytes = 0;
   };
@@ -118,12 +118,12 @@ class SendStream final : public BidiStream {
   void Answered(Batch& batch, uint64_t index, const absl::Status& status,
                 bool duplicate, bool logged);
   void Refuse(Batch& batch, uint64_t index, const absl::Status& status);
-  // The batch is carried out, and waits for `position`. `receivers`: those of
-  // the items without a message_id.
+  // To be called when the batch is carried out, and waits for `position`.
+  // `receivers`: the receivers of the items without a message_id.
   void CarriedOut(Batch& batch, uint64_t position, const Receivers& receivers);
-  // Moves what waits for nothing into the next acknowledgement.
+  // Moves the batches that no longer wait into the next acknowledgement.
   void Acknowledge() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A record is durable that a batch has waited for.
+  // To be called when a record that a batch waits for is durable.
   void Durable();
 
   runtime::Runtime& runtime_;
@@ -140,7 +140,7 @@ class SendStream final : public BidiStream {
 
   // The batches that are not in an acknowledgement yet. Places do not move.
   std::deque<Batch> batches_ ABSL_GUARDED_BY(mutex_);
-  // Of those and of `ack_`.
+  // Number of batches in `batches_` and in `ack_`.
   size_t waiting_batches_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // Items with a message_id that are not answered yet, and this stream while

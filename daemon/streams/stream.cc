@@ -158,7 +158,7 @@ void Stream::PauseOver() {
   {
     const absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return;
-    // Null: the client has no quotas any more.
+    // Null: the client no longer has quotas.
     const ClientQuota* const quota = access_.quota();
     const absl::Duration left =
         quota == nullptr ? absl::ZeroDuration() : quota->Left(pause_);

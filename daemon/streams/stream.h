@@ -1,5 +1,6 @@
 // The base of all streaming calls. It reads one message at a time, writes one
-// message at a time, and ends the call exactly once, whatever the client does.
+// message at a time, and ends the call exactly once, no matter what the client
+// does.
 //
 // A stream is
 //   open     The stream reads and writes.
@@ -51,7 +52,7 @@ class OpenStreams {
   // Closes all open streams with `status`, and each later stream as it begins.
   void CloseAll(const absl::Status& status);
 
-  // Returns what a stream may do from now on, or why it may not go on.
+  // Returns the present rights of a stream, or the reason why it must end.
   using Renew = std::function<absl::StatusOr<Access>(const Access& access)>;
   // Asks `renew` about the access of each open stream, and ends those for which
   // it returns an error.
@@ -121,7 +122,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
         is_checked_(access.is_checked()),
         access_(std::move(access)) {}
 
-  // What the items of the stream may do. To be read anew for each message,
+  // The rights of the items of the stream. To be read anew for each message,
   // because a token may be renewed.
   [[nodiscard]] Access access() {
     if (!is_checked_) return {};
@@ -272,7 +273,7 @@ class ReusedMessage {
  public:
   [[nodiscard]] Message& get() { return message_; }
   // To be called when the message, which was read from `wire_bytes` bytes, is
-  // not needed any more.
+  // no longer needed.
   void Used(size_t wire_bytes) {
     used_bytes_ += wire_bytes;
     if (used_bytes_ <= kLookBytes) return;

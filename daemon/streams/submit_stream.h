@@ -8,7 +8,7 @@
 //   written.
 // A submission goes from starting to told if it is refused or if the client
 // does not want its outcome. When the stream ends, it stops waiting for
-// outcomes; the processes go on.
+// outcomes; the processes continue.
 //
 // Bounds: the stream reads the next batch while fewer than kMaxOutstanding
 // submissions are outstanding. A submission is outstanding from its start until

@@ -127,7 +127,7 @@ bool WatchStream::TakeEvents() {
     }
   }
   if (!reading.events.empty()) return true;
-  // No event was for this client. The stream sends a token alone in two cases:
+  // No event was for this client. The stream sends only a token in two cases:
   // the log has more events to read, or the cursor has moved by an eighth of
   // the log's limit since the last token. An older token could be lost from the
   // log when the client needs it.

@@ -1,7 +1,7 @@
 // The WatchProcesses call: a snapshot page by page, then events.
 //
 // A stream is in one of these states, which decides its next response:
-//   begins   A resume token alone. Skipped if the stream starts with missed or
+//   begins Only a resume token. Skipped if the stream starts with missed or
 //            walks.
 //   missed   The number of missed events. Next state: walks, or reads if the
 //            client skips the snapshot.
@@ -80,13 +80,14 @@ class WatchStream final : public WriteStream,
   void TakePage() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeEvents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Tells the client that `count` events are missing; 0: their number is
-  // unknown. The stream goes on at `cursor`.
+  // unknown. The stream continues at `cursor`.
   void TakeMissed(uint64_t count, uint64_t cursor)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   runtime::Runtime& runtime_;
   runtime::LifecycleLog& log_;
-  // Of the beginning: a token that then sees others ends the stream.
+  // The labels at the beginning of the stream: if the token later sees other
+  // owners, the stream ends.
   const OwnerLabels owner_labels_;
 
   runtime::LifecycleLog::ReaderId reader_ ABSL_GUARDED_BY(mutex_) = 0;

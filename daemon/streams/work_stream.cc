@@ -30,7 +30,7 @@ void WorkStream::OnMessage(const grpc::ByteBuffer& bytes) {
   if (status.ok()) {
     const Access access = this->access();
     const absl::MutexLock lock(&mutex_);
-    // If the stream has ended meanwhile, the worker is gone.
+    // If the stream has ended in the meantime, the worker is gone.
     if (!ended()) status = Handle(access, request);
   }
   Handled(status);
@@ -124,8 +124,8 @@ bool WorkStream::TakeOutput() {
     return true;
   }
   if (!FillOutput()) return false;
-  // The worker hears of an attempt, and of what became of its answers, when the
-  // journal has it.
+  // The worker gets an attempt, and the results of its answers, only when the
+  // journal has them.
   const uint64_t position = runtime_.LastPosition();
   if (position == 0) return true;
   writing_ = Writing::kWaitsForDisk;

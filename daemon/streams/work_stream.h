@@ -55,8 +55,8 @@ class WorkStream final : public BidiStream, public runtime::TaskListener {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Subscribe(const Access& access, const v1::Subscribe& subscribe)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The answer for a failure or a heartbeat: why it could not be read or may
-  // not be carried out, or the return value of `carry_out`.
+  // The answer for a failure or a heartbeat: the reason why it could not be
+  // read or may not be carried out, or the return value of `carry_out`.
   template <typename Read, typename CarryOut>
   absl::StatusOr<runtime::CompleteAnswer> AnswerUnlessRefused(
       const Access& access, const Read& read, CarryOut carry_out) {

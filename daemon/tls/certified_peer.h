@@ -1,4 +1,5 @@
-// What a client's certificate has proved, for all calls of its connection.
+// The proved identity of a client's certificate, for all calls of its
+// connection.
 //
 // Thread-safety: constant; any thread.
 #pragma once
@@ -13,7 +14,7 @@ struct CertifiedPeer {
   std::string name;
   // The subject of the certificate, for logs.
   std::string subject;
-  // In the registry of connections; 0: the connection is over.
+  // Its id in the registry of connections; 0: the connection has ended.
   uint64_t connection = 0;
 };
 

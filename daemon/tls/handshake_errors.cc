@@ -6,7 +6,7 @@
 namespace actord::daemon {
 namespace {
 
-// Reasons of OpenSSL, as its error texts end.
+// Reasons of OpenSSL: the ends of its error texts.
 constexpr struct {
   const char* reason;
   const char* text;
@@ -40,7 +40,7 @@ std::optional<ExplainedLine> ExplainHandshake(std::string_view line,
                                               const std::string& peer) {
   constexpr std::string_view kHandshake = "Handshake failed";
   if (line.find(kHandshake) == std::string_view::npos) return std::nullopt;
-  // A reason that this table lacks is a kind as it stands.
+  // A reason that is not in this table is a kind of its own.
   std::string why(line);
   for (const auto& [reason, text] : kReasons) {
     if (line.find(reason) != std::string_view::npos) {

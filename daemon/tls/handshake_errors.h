@@ -1,5 +1,4 @@
-// Says in plain words why a TLS handshake of a client failed, and which client
-// it was.
+// Explains in plain words why a TLS handshake failed, and of which client.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -13,13 +12,13 @@
 namespace actord::daemon {
 
 // `line` is a line that gRPC logs. nullopt: it is about something else. `peer`
-// as gRPC's `peer()` spells it; "": it is not known. Lines with one cause are
-// one kind.
+// as gRPC's `peer()` spells it; "": it is not known. Lines with the same cause
+// have the same kind.
 std::optional<ExplainedLine> ExplainHandshake(std::string_view line,
                                               const std::string& peer);
 
-// ExplainHandshake for the client whose handshake failed last on this thread.
-// gRPC logs a failure on the thread that sees it.
+// As ExplainHandshake, for the client whose handshake failed last on this
+// thread. gRPC logs a failure on the thread that sees it.
 std::optional<ExplainedLine> ExplainHandshakeOfThread(std::string_view line);
 
 }  // namespace actord::daemon

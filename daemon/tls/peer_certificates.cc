@@ -25,9 +25,9 @@ std::string_view Property(const grpc_auth_context* context, const char* name) {
   return {property->value, property->value_length};
 }
 
-// The client's certificate, and then the others that it has sent, as PEM; "":
-// there is none. At a server OpenSSL's chain, and so gRPC's, lacks the first. A
-// resumed session has the first alone.
+// The client's certificate, and then the other certificates that it has sent,
+// as PEM; "": there are none. On a server the chain of OpenSSL, and so of gRPC,
+// lacks the first one. A resumed session has only the first one.
 std::string CertificatesOf(const grpc_auth_context* context) {
   const std::string_view own =
       Property(context, GRPC_X509_PEM_CERT_PROPERTY_NAME);
@@ -99,7 +99,7 @@ absl::StatusOr<std::shared_ptr<const CertifiedPeer>> PeerCertificates::Check(
   const absl::MutexLock lock(&mutex_);
   const auto found = entries_.find(key);
   if (found != entries_.end()) return Answer(found->second);
-  // With the lock: a reload that comes meanwhile looks at this connection, too.
+  // Under the lock, so that a concurrent reload examines this connection, too.
   Entry entry = Examine(std::move(context), pem, PeerOf(call));
   entry.number = ++last_number_;
   auto answer = Answer(entry);
@@ -141,8 +141,8 @@ void PeerCertificates::LookAgain(uint64_t now_ns) {
           {.key = key, .number = entry.number, .pem = CertificatesOf(key)});
     }
   }
-  // Without the lock, because calls wait for it. A connection that comes
-  // meanwhile is compared with the lists in force.
+  // Without the lock, because calls wait for it. A connection that arrives now
+  // is compared with the lists in force.
   const std::shared_ptr<const TlsMaterial> material = reloader_.current();
   for (Question& question : questions) {
     question.is_revoked = IsAnyRevoked(*material, question.pem);
@@ -171,7 +171,7 @@ void PeerCertificates::Tick(bool has_changed) {
       due.push_back(entry.peer);
     }
   }
-  // Without the lock: to cut takes time.
+  // Without the lock, because cutting takes time.
   for (const auto& peer : due) {
     connections_.cut(peer->connection, peer->subject);
   }

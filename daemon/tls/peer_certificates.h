@@ -2,7 +2,7 @@
 // it is revoked.
 //
 // gRPC verifies a certificate at the handshake, and knows no revocation lists.
-// So each connection is looked at when its first call comes, and again when the
+// So each connection is checked when its first call comes, and again when the
 // lists change. gRPC keeps one authentication context for all calls of a
 // connection; the entry holds a reference to it, so that its address is not
 // used again, and a later call of the connection costs one look-up by that
@@ -38,7 +38,7 @@ struct grpc_call;
 
 namespace actord::daemon {
 
-// What is done with connections (daemon/connections/registry.h).
+// The operations on connections (daemon/connections/registry.h).
 struct ConnectionAccess {
   // The number of the open connection of this peer, as gRPC spells it; 0: none.
   std::function<uint64_t(const std::string& peer)> find;
@@ -47,7 +47,7 @@ struct ConnectionAccess {
   std::function<void(uint64_t connection, const std::string& subject)> cut;
 };
 
-// What certificates have proved, by the numbers of the connections.
+// The proved identities, by the numbers of the connections.
 using CertifiedConnections =
     absl::flat_hash_map<uint64_t, std::shared_ptr<const CertifiedPeer>>;
 
@@ -61,12 +61,12 @@ class PeerCertificates {
   PeerCertificates(const PeerCertificates&) = delete;
   PeerCertificates& operator=(const PeerCertificates&) = delete;
 
-  // Null: the connection of the call has no certificate, because it is no TLS
-  // connection. UNAUTHENTICATED: the certificate is revoked.
+  // Null: the connection of the call has no certificate, because it has no TLS.
+  // UNAUTHENTICATED: the certificate is revoked.
   absl::StatusOr<std::shared_ptr<const CertifiedPeer>> Check(grpc_call* call);
 
-  // Forgets connections that are over, and cuts what is due. `has_changed`: the
-  // lists are others, so each connection is looked at again.
+  // Forgets connections that have ended, and cuts connections that are due.
+  // `has_changed`: the lists have changed, so each connection is checked again.
   void Tick(bool has_changed);
 
   [[nodiscard]] size_t size() const;
@@ -109,7 +109,8 @@ class PeerCertificates {
   size_t forget_at_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Whether one of the certificates is revoked. A text that cannot be read is.
+// Whether one of the certificates is revoked. A text that cannot be read counts
+// as revoked.
 bool IsAnyRevoked(const TlsMaterial& material, std::string_view pem);
 
 }  // namespace actord::daemon

@@ -1,4 +1,4 @@
-// The revocation lists of a file, checked, and the question whether they name a
+// The checked revocation lists of a file. Answers whether they name a
 // certificate.
 //
 // Thread-safety: constant after Make; any thread.
@@ -19,10 +19,10 @@ class Revocations {
  public:
   // No list: nothing is revoked.
   Revocations() = default;
-  // INVALID_ARGUMENT says what is wrong: a list is damaged, has no issuer among
-  // `authorities` that signed it, begins later than `now`, or is a delta list.
-  // A list whose next update is overdue is taken: all that it names is still
-  // revoked.
+  // INVALID_ARGUMENT names the mistake: a list is damaged, was not signed by
+  // any of the `authorities`, begins later than `now`, or is a delta list. A
+  // list whose next update is overdue is accepted: the certificates that it
+  // names are still revoked.
   static absl::StatusOr<Revocations> Make(
       std::string_view pem, const std::vector<Certificate>& authorities,
       absl::Time now);
@@ -32,8 +32,8 @@ class Revocations {
   [[nodiscard]] bool IsRevoked(const Certificate& certificate) const;
   // Whether there is a list of this authority.
   [[nodiscard]] bool Covers(const Certificate& authority) const;
-  // The earliest time at which a list says that its successor is out;
-  // InfiniteFuture: none says so.
+  // The earliest time at which a list announces its successor; InfiniteFuture:
+  // no list does.
   [[nodiscard]] absl::Time next_update() const { return next_update_; }
   // "CN=ca with 3 certificates, until 2027-...", for each list.
   [[nodiscard]] std::string Summary() const;

@@ -21,8 +21,8 @@ grpc_ssl_certificate_config_reload_status Fetch(
   const grpc_ssl_pem_key_cert_pair pair{
       .private_key = texts.key.c_str(),
       .cert_chain = texts.certificate.c_str()};
-  // gRPC aborts without authorities. If it asks clients for no certificate, it
-  // compares nothing with them, so any certificate will do.
+  // gRPC aborts without authorities. If it does not ask clients for a
+  // certificate, it does not use them, so any certificate will do.
   const std::string& authorities =
       texts.client_ca.empty() ? texts.certificate : texts.client_ca;
   *config =
@@ -56,7 +56,7 @@ class TlsCredentials final : public grpc::ServerCredentials {
     const int port =
         grpc_server_add_http2_port(server, address.c_str(), credentials_);
     const absl::MutexLock lock(&offer_.mutex);
-    // The port of external connections is 0, as that of a failure.
+    // External connections have the port 0, and so has a failure.
     offer_.is_taken = offer_.given != nullptr;
     return port;
   }

@@ -15,13 +15,13 @@
 namespace actord::daemon {
 namespace {
 
-// A bundle of all public authorities has a quarter of this.
+// A bundle of all public authorities takes a quarter of this.
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
 constexpr int kMaxReadings = 4;
-// Permissions that a private key must not give: its group writes, others do
-// anything.
+// Permissions that a private key must not have: write for its group, any for
+// others.
 constexpr mode_t kKeyForbids = 0027;
-// Permissions that no file may give: others write.
+// Permissions that no file may have: write for others.
 constexpr mode_t kAnyForbids = 0002;
 constexpr mode_t kModeBits = 07777;
 

@@ -1,4 +1,4 @@
-// Reads the files of TLS together, as they are at one moment.
+// Reads the files of TLS together, as of one moment.
 //
 // Thread-safety: pure functions, apart from reading the files.
 #pragma once
@@ -24,8 +24,8 @@ struct TlsTexts {
 absl::Status CheckTlsSettings(const TlsSettings& settings);
 
 // Reads the files until two readings in a row agree, because another program
-// may be replacing them. INVALID_ARGUMENT names the setting, the file and what
-// is wrong: it cannot be read, is not a regular file, is too large, may be
+// may be replacing them. INVALID_ARGUMENT names the setting, the file and the
+// mistake: it cannot be read, is not a regular file, is too large, may be
 // written by others, or is a key that others may read.
 absl::StatusOr<TlsTexts> ReadTlsFiles(const TlsSettings& settings);
 

@@ -8,7 +8,7 @@ namespace {
 
 using Shared = std::shared_ptr<TlsHandshake>;
 
-// Of the scope that this thread is in.
+// The handshake of this thread's current scope.
 Shared& Current() {
   thread_local Shared current;
   return current;
@@ -20,8 +20,9 @@ Shared& Last() {
   return last;
 }
 
-// OpenSSL calls it for each record that is sent or received. It cannot be null:
-// OpenSSL asks once whether there is a callback, and may call it twice then.
+// OpenSSL calls it for each record that is sent or received. It cannot be null,
+// because OpenSSL checks once whether there is a callback, and may then call it
+// twice.
 void Ignore(int /*is_write*/, int /*version*/, int /*content_type*/,
             const void* /*bytes*/, size_t /*size*/, SSL* /*session*/,
             void* /*argument*/) {}

@@ -1,9 +1,10 @@
-// One TLS handshake: of which client it is, and which version it has agreed on.
+// One TLS handshake: its client, and the version that it has agreed on.
 //
-// gRPC tells neither. OpenSSL tells both to the callback that it runs for each
-// message of a handshake. The callback learns the handshake from the thread
-// that makes the session (Scope). When the handshake is done, an empty function
-// takes its place: that is what a connection costs for each record afterwards.
+// gRPC reports neither. OpenSSL runs a callback for each message of a
+// handshake, which learns both. The callback finds the handshake through the
+// thread that makes the session (Scope). When the handshake is done, an empty
+// function replaces the callback; a connection then costs one call of it for
+// each record.
 //
 // Thread-safety: any thread; a Scope is for one thread. Ownership: OpenSSL's
 // session shares the handshake, so it may outlive the connection.
@@ -27,10 +28,11 @@ class TlsHandshake {
     return version_.load(std::memory_order_relaxed);
   }
 
-  // The sessions that this thread makes meanwhile belong to the handshake.
+  // As long as it lives, the sessions that this thread makes belong to the
+  // handshake.
   class Scope {
    public:
-    // Null: they belong to none.
+    // Null: they belong to no handshake.
     explicit Scope(std::shared_ptr<TlsHandshake> handshake);
     ~Scope();
     Scope(const Scope&) = delete;

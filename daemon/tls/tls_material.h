@@ -19,13 +19,12 @@ namespace actord::daemon {
 
 class TlsMaterial {
  public:
-  // How long before the end of a certificate its warnings begin.
+  // The warnings about the end of a certificate begin this long before it.
   static constexpr absl::Duration kWarnBefore = absl::Hours(14 * 24);
 
-  // INVALID_ARGUMENT names the setting, its file, what is wrong and what would
-  // be right:
+  // INVALID_ARGUMENT names the setting, its file, the mistake and the remedy:
   //  - the chain is damaged, out of order, expired or not valid yet;
-  //  - the key is damaged, has a passphrase, or is another certificate's;
+  //  - the key is damaged, has a passphrase, or belongs to another certificate;
   //  - OpenSSL serves no such certificate: its key is too short, or its
   //    signature too weak;
   //  - the authorities are damaged, or none of them is valid now;
@@ -43,15 +42,15 @@ class TlsMaterial {
   // lists. Null: all parts.
   [[nodiscard]] std::vector<std::string> Changes(
       const TlsMaterial* former) const;
-  // What an operator has to renew soon, or has forgotten.
+  // Files that the operator must renew soon, or has not renewed in time.
   [[nodiscard]] std::vector<std::string> Warnings(absl::Time now) const;
 
  private:
   TlsMaterial() = default;
   absl::Status TakeChain(absl::Time now);
   absl::Status TakeKey();
-  // Makes the context of OpenSSL that gRPC would make, which says nothing if it
-  // fails.
+  // Makes the same context of OpenSSL as gRPC, because gRPC does not report why
+  // it fails.
   [[nodiscard]] absl::Status TryToServe(const PrivateKey& key) const;
   absl::Status TakeAuthorities(absl::Time now);
 

@@ -78,7 +78,7 @@ void TlsReloader::Stop() {
 
 void TlsReloader::Reload() {
   const absl::MutexLock lock(&pass_mutex_);
-  // A person who asks is told again.
+  // A reload that an operator asks for reports the error again.
   refused_.clear();
   Pass();
 }
@@ -104,7 +104,7 @@ void TlsReloader::Pass() {
     has_changed_ = true;
   }
   parker_.Notify();
-  // A reader of the line finds the new files in force.
+  // Logged only when the new files are in force.
   logger_.Info(absl::StrCat("TLS reloaded: ", absl::StrJoin(changes, "; ")));
   next_warning_ns_ = 0;
 }

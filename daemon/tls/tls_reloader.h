@@ -1,7 +1,7 @@
 // Keeps the files of TLS in force: reads and checks them at the start, and
-// again at each reload and after each interval. Changed files that are right
-// are in force for all later handshakes; files that are wrong change nothing,
-// and one line of the log says why.
+// again at each reload and after each interval. Valid changed files are in
+// force for all later handshakes. Wrong files change nothing, and one line of
+// the log gives the reason.
 //
 // Thread-safety: Start and Stop are for one thread; all others are for any
 // thread. Ownership: owns its thread; borrows logger and clock.
@@ -55,7 +55,7 @@ class TlsReloader {
       : settings_(settings), logger_(logger), clock_(clock) {}
 
   [[nodiscard]] absl::Time Now() const;
-  // Reads the files, and puts them in force if they are right.
+  // Reads the files, and puts them in force if they are valid.
   void Pass() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pass_mutex_);
   void Refuse(const absl::Status& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(pass_mutex_);
@@ -71,8 +71,8 @@ class TlsReloader {
 
   // One pass at a time.
   absl::Mutex pass_mutex_;
-  // Why the files were refused last; "": they are in force. So the same error
-  // is logged once.
+  // The last reason for refusing the files, so that the same error is logged
+  // once; "": they are in force.
   std::string refused_ ABSL_GUARDED_BY(pass_mutex_);
   uint64_t next_warning_ns_ ABSL_GUARDED_BY(pass_mutex_) = 0;
 
@@ -80,8 +80,8 @@ class TlsReloader {
   std::shared_ptr<const TlsMaterial> current_ ABSL_GUARDED_BY(mutex_);
   bool has_changed_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // The thread waits here, whatever happens to the time of day. Notified when
-  // one of the two above becomes true.
+  // The thread waits here, regardless of jumps of the time of day. Notified
+  // when one of the two above becomes true.
   runtime::Parker parker_;
   std::thread thread_;
 };

@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<Owned>> ParseAll(std::string_view pem,
   return found;
 }
 
-// Stands in for the question for a passphrase.
+// Answers OpenSSL's request for a passphrase: there is none.
 int NoPassphrase(char* /*buffer*/, int /*size*/, int /*writes*/, void* asked) {
   *static_cast<bool*>(asked) = true;
   return -1;

@@ -31,8 +31,8 @@ using PrivateKey = std::unique_ptr<EVP_PKEY, FreeKey>;
 using Crl = std::unique_ptr<X509_CRL, FreeCrl>;
 
 // Each function reads the blocks of its kind in the text, in their order, and
-// ignores all else. INVALID_ARGUMENT says what is wrong with the text, to be
-// written after the name of its file: no block, or a malformed one.
+// ignores all other text. INVALID_ARGUMENT names the mistake, to be written
+// after the name of the file: no block, or a malformed block.
 absl::StatusOr<std::vector<Certificate>> ParseCertificates(
     std::string_view pem);
 // The first key of the text. A key with a passphrase is an error.
@@ -47,7 +47,7 @@ std::string FingerprintOf(const Certificate& certificate);
 // "2027-01-31T12:00:00Z".
 std::string DateText(absl::Time time);
 
-// Null, or a time that is none: InfinitePast.
+// Null, or an invalid time: InfinitePast.
 absl::Time TimeOf(const ASN1_TIME* time);
 absl::Time NotBefore(const Certificate& certificate);
 absl::Time NotAfter(const Certificate& certificate);

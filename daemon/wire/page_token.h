@@ -1,4 +1,5 @@
-// Page tokens: opaque texts that say where the next page of a list begins.
+// Page tokens: opaque texts for the position at which the next page of a list
+// begins.
 //
 // A token is valid only for its list and filter, and only in this run of the
 // daemon. Any other token is refused, because it would list the wrong items.

@@ -59,7 +59,7 @@ absl::Status ReadDeadLetterReason(
   }
 }
 
-// Reads all of `text` as a number; 0: the text is no number, or is 0.
+// Reads all of `text` as a number; 0: the text is not a number, or is 0.
 template <typename Number>
 Number ReadNumber(std::string_view text, int base) {
   Number number = 0;

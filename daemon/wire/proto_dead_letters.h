@@ -20,7 +20,7 @@ namespace actord::daemon {
 
 std::string FormatDeadLetterId(uint32_t incarnation, uint64_t number);
 // Returns the number of the letter. INVALID_FIELD, which names `field`: the
-// text is no id. DEAD_LETTER_NOT_FOUND: the id belongs to another run.
+// text is not an id. DEAD_LETTER_NOT_FOUND: the id belongs to another run.
 absl::StatusOr<uint64_t> ReadDeadLetterId(std::string_view field,
                                           const std::string& text,
                                           uint32_t incarnation);

@@ -162,7 +162,7 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
           "durability", runtime::reason::kInvalidField,
           absl::StrCat("durability is ", request->durability(),
                        "; it must be 1 (VOLATILE) or 2 (DURABLE); 0 "
-                       "means the way of the process type"));
+                       "means the default of the process type"));
   }
 }
 

@@ -28,7 +28,7 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
     v1::SubmitRequest* request, const runtime::PayloadLimit& payload_limit);
 // Returns a hash of the request. Requests with the same fingerprint count as
 // the same request, which would start the same process. The store keeps
-// fingerprints, so what is hashed, and in which order, is fixed for ever.
+// fingerprints, so the hashed fields and their order must never change.
 runtime::Fingerprint Fingerprint(const runtime::SipKey& key,
                                  const runtime::SubmitRequest& request);
 
@@ -36,7 +36,7 @@ runtime::Fingerprint Fingerprint(const runtime::SipKey& key,
 struct Address {
   runtime::Pid pid;
   std::string name;  // used if `pid` is empty
-  // Of the name. nullopt: the caller's own; "": nobody.
+  // The owner of the name. nullopt: the caller's owner; "": nobody.
   std::optional<std::string> owner = std::nullopt;
 };
 runtime::Fingerprint Fingerprint(const runtime::SipKey& key, const Address& to,
@@ -46,9 +46,9 @@ runtime::Fingerprint Fingerprint(const runtime::SipKey& key, const Address& to,
 absl::StatusOr<Address> ReadAddress(std::string_view field,
                                     const std::string& text);
 
-// Fills `to` and `message`, whatever they contain. Where a text moves out of
-// the request, the old text of `message` moves in, so that its memory is
-// reused.
+// Fills `to` and `message`, regardless of their old contents. Where a text
+// moves out of the request, the old text of `message` moves in, so that its
+// memory is reused.
 absl::Status ReadSend(v1::SendRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message);

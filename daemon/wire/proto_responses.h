@@ -18,14 +18,14 @@ void WriteFailure(runtime::EndKind kind, absl::StatusCode code,
                   std::string_view message, v1::Failure* proto);
 void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
                   v1::Outcome* proto);
-// What the process of `pid` is: VOLATILE or DURABLE.
+// Whether the process `pid` is VOLATILE or DURABLE.
 v1::Durability DurabilityOf(const runtime::Pid& pid);
-// What an acknowledgement is worth that waits for the disk if `is_durable`.
+// The receipt of an acknowledgement, which waits for the disk if `is_durable`.
 v1::Receipt ReceiptOf(bool is_durable);
-// Of an acknowledgement of the process of `pid`.
+// The receipt of an acknowledgement for the process `pid`.
 v1::Receipt ReceiptOf(const runtime::Pid& pid);
-// Of the answer to a completion of a yield of `pid`. UNSPECIFIED: the
-// completion has no effect.
+// The receipt of the answer to a completion of a yield of `pid`. UNSPECIFIED:
+// the completion has no effect.
 v1::Receipt ReceiptOf(const runtime::Pid& pid, runtime::CompleteAnswer answer);
 void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto);
 void WriteYield(runtime::ExternalYield yield, v1::Yield* proto);

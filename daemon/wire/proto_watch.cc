@@ -75,7 +75,7 @@ absl::Status ReadResumeToken(std::string_view token, uint32_t incarnation,
       check != HashOn(order.scope, token.substr(0, kCheckedDigits))) {
     return runtime::InvalidField(
         "resume_token", runtime::reason::kInvalidResumeToken,
-        "resume_token is not one of a watch with these filters");
+        "resume_token is not the token of a watch with these filters");
   }
   if (slot != kNoSlot) place.slot = slot;
   if (run == incarnation) {

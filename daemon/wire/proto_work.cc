@@ -26,7 +26,7 @@ absl::StatusOr<runtime::TaskToken> ReadTaskToken(const std::string& text) {
   if (token.ok() && token->attempt == 0) {
     return runtime::InvalidField(
         "token", reason::kInvalidYieldToken,
-        "token is that of a yield; only that of a task will do here");
+        "token is the token of a yield; it must be the token of a task");
   }
   return token;
 }
@@ -50,8 +50,9 @@ absl::Status CheckSubscribe(const v1::Subscribe& subscribe,
     status = CheckLength(field, pattern, kMaxNameBytes);
     if (!status.ok()) return status;
     if (!runtime::IsPattern(pattern)) {
-      return Wrong(field,
-                   "is no command's name, nor a prefix that ends in '*'");
+      return Wrong(
+          field,
+          "is neither the name of a command nor a prefix that ends in '*'");
     }
     if (!work.MayBeExternal(pattern)) {
       return Wrong(field,

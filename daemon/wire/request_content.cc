@@ -1,5 +1,6 @@
-// What the fingerprints of requests hash. Fixed for ever: the store keeps
-// fingerprints, and a repeat in a later version must have the same.
+// The content of requests that fingerprints hash. It must never change: the
+// store keeps fingerprints, and a repeat in a later version must have the same
+// one.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,7 +1,7 @@
 // Reads messages from gRPC's byte buffers, and writes messages to them.
 //
 // The service parses requests itself, because gRPC answers a malformed request
-// with UNIMPLEMENTED and does not say what is wrong.
+// with UNIMPLEMENTED and does not name the mistake.
 //
 // Thread-safety: pure functions.
 #pragma once

@@ -39,7 +39,7 @@ absl::Status CannotWrite(const std::string& what) {
   return absl::ResourceExhaustedError(what + ": " + ErrorText());
 }
 
-// SHA-256 of bytes that come in pieces.
+// The SHA-256 of bytes that are added piece by piece.
 class Sha256 {
  public:
   Sha256() { EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr); }
@@ -134,8 +134,7 @@ absl::StatusOr<PluginCopy> CopyToMemory(int original, const std::string& stem) {
   return copy;
 }
 
-// Whether this is the name of a finished copy, or of one that was never
-// finished.
+// Whether this is the name of a finished or an unfinished copy.
 bool IsNameOfCopy(std::string_view name) {
   if (name.ends_with(".tmp") && name.starts_with('.')) return true;
   if (!name.ends_with(kExtension)) return false;
@@ -348,7 +347,7 @@ absl::Status CheckOnlyOwnersWrite(int file) {
   if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError("not a file");
   absl::Status status = CheckOwners(info, "the file");
   if (!status.ok()) return status;
-  // The path of the descriptor, which links cannot change any more.
+  // The path of the descriptor, which links can no longer change.
   std::error_code error;
   const std::filesystem::path path = std::filesystem::read_symlink(
       "/proc/self/fd/" + std::to_string(file), error);

@@ -44,7 +44,7 @@ class PluginCopies {
   // copies are in memory.
   explicit PluginCopies(const std::string& directory);
 
-  // Why copies are in memory. OK: they are in the directory.
+  // The reason why copies are in memory. OK: they are in the directory.
   [[nodiscard]] const absl::Status& status() const { return status_; }
 
   // `original` is open for reading; `path` gives the copy its name.
@@ -69,10 +69,10 @@ class PluginCopies {
   absl::Status status_;
 };
 
-// Whether nobody but root and the daemon's user can write to the file or
-// exchange it: one of them owns the file and its directory, and neither is
-// writable for others, or for a group that has other members. PERMISSION_DENIED
-// says who can write, and what would be right.
+// Whether only root and the daemon's user can write to the file or exchange it:
+// one of them owns the file and its directory, and neither is writable for
+// others, or for a group that has other members. PERMISSION_DENIED names who
+// can write, and the remedy.
 absl::Status CheckOnlyOwnersWrite(int file);
 
 }  // namespace actord::handlers

@@ -66,8 +66,8 @@ std::string TextAt(int file, uint64_t offset) {
   return end == std::string::npos ? "" : text.substr(0, end);
 }
 
-// The offset in the file of what the linker puts at this address; nullopt:
-// nothing of the file is there.
+// The offset in the file of the byte that the linker puts at this address;
+// nullopt: no byte of the file is there.
 std::optional<uint64_t> OffsetOf(const std::vector<ElfW(Phdr)>& segments,
                                  uint64_t address) {
   for (const ElfW(Phdr) & segment : segments) {
@@ -79,7 +79,7 @@ std::optional<uint64_t> OffsetOf(const std::vector<ElfW(Phdr)>& segments,
   return std::nullopt;
 }
 
-// Whether a list of directories, separated by colons, has a relative one.
+// Whether a list of directories, separated by colons, has a relative directory.
 bool HasRelative(std::string_view directories) {
   if (directories.find("$ORIGIN") != std::string_view::npos ||
       directories.find("${ORIGIN}") != std::string_view::npos) {

@@ -1,6 +1,6 @@
-// How a process type can be durable, as its descriptor says it, and whether the
-// descriptor contradicts itself. The runtime and the harness of
-// actord/testing.h both follow it.
+// Reads the kind of durability from the descriptor of a process type, and
+// checks that the descriptor does not contradict itself. The runtime and the
+// harness of actord/testing.h both use it.
 //
 // This header is not installed. runtime/ may include it, as handlers/ does.
 //
@@ -30,12 +30,12 @@ inline constexpr std::string_view kBuiltinPlugin = "builtin";
 
 struct TypeDurability {
   Durability kind = Durability::kNone;
-  // Of kFlatImage: version of the layout, 1 or more, and the size of the image,
-  // 1 to ACTORD_FLAT_MAX_BYTES. Otherwise 0.
+  // For kFlatImage: the version of the layout, 1 or more, and the size of the
+  // image, 1 to ACTORD_FLAT_MAX_BYTES. Otherwise 0.
   uint32_t flat_version = 0;
   uint32_t flat_bytes = 0;
-  // Of kReplay: the type has `snapshot` and `restore`, so a snapshot can stand
-  // in for older steps. True also for kSnapshotImage.
+  // For kReplay: the type has `snapshot` and `restore`, so a snapshot can
+  // replace older steps. True also for kSnapshotImage.
   bool has_snapshots = false;
 
   friend bool operator==(const TypeDurability&,
@@ -52,8 +52,8 @@ constexpr bool HasSnapshotAndRestore(const actord_process_type& type) {
          type.restore != nullptr;
 }
 
-// What is wrong with the fields about durability, as a clause without a
-// subject; empty: nothing is.
+// The mistake in the fields about durability, as a clause without a subject;
+// empty: there is none.
 constexpr std::string_view WhyNotDurable(const actord_process_type& type) {
   if (!HasDurability(type)) return {};
   const bool is_flat = type.flat_size != 0;

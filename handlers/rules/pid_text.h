@@ -74,7 +74,8 @@ inline std::optional<actord_pid> TakePid(std::string_view& text) {
   return actord_pid{part[0], part[1], part[2], part[3]};
 }
 
-// Accepts exactly what WritePid writes, but for the text of an empty PID.
+// Accepts exactly the texts that WritePid writes, except for the text of an
+// empty PID.
 inline std::optional<actord_pid> ReadPid(std::string_view text) {
   if (text.size() > kPidTextMaxBytes) return std::nullopt;
   const std::optional<actord_pid> pid = TakePid(text);

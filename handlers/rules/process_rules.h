@@ -1,10 +1,10 @@
 // The rules for processes that the runtime and the harness of actord/testing.h
-// both follow: what a step may ask for, what its verdict means, and what a
-// cancel, an end or an upgrade does to a process.
+// both follow: the effects that a step may have, the meaning of its verdict,
+// and the effect of a cancel, an end or an upgrade on a process.
 //
-// Each function is pure: its arguments are all that its decision depends on. It
-// has no state and allocates nothing. The callers carry the decisions out, each
-// in its own data.
+// Each function is pure: its decision depends only on its arguments. It has no
+// state and allocates nothing. The callers carry the decisions out, each in its
+// own data.
 //
 // This header is not installed. runtime/ may include it, as handlers/ does.
 //
@@ -105,7 +105,7 @@ constexpr uint64_t TimeoutOf(uint64_t wanted_ns, uint64_t default_ns) {
 
 // Answers of a plugin's functions.
 
-// The code of a failure: OK and numbers that are no code are UNKNOWN.
+// The code of a failure: OK and numbers that are not codes become UNKNOWN.
 constexpr int32_t ErrorCodeOf(int32_t status) {
   const Code code = ToCode(status);
   return static_cast<int32_t>(code == Code::kOk ? Code::kUnknown : code);
@@ -130,13 +130,12 @@ constexpr int32_t CodeOfFailedInit(PluginCallEnd end, int32_t status) {
   return end == PluginCallEnd::kRefused ? ErrorCodeOf(status)
                                         : int32_t{ACTORD_INTERNAL};
 }
-// Whether Init or Restore left an object that has to be closed, whatever else
-// it did.
+// Whether Init or Restore left an object that has to be closed.
 constexpr bool MadeObject(bool threw, int32_t status) {
   return !threw && status == ACTORD_OK;
 }
 
-// What a command handler answered. `deferred`: it has called `defer`.
+// The answer of a command handler. `deferred`: it has called `defer`.
 enum class Handled : uint8_t { kAnswered, kDeferred, kWrongly };
 constexpr Handled HandledAs(int32_t answer, bool deferred) {
   if (answer == ACTORD_HANDLED) return Handled::kAnswered;
@@ -157,7 +156,7 @@ constexpr bool Succeeds(int32_t verdict, bool can_wake) {
          (verdict == ACTORD_STEP_BLOCK && can_wake);
 }
 // Why a step takes no effect. Precondition: !Succeeds. `was_cancelled`: a step
-// has seen a cancel. `code`: of the failure that was set.
+// has seen a cancel. `code`: the code of the failure that was set.
 enum class StepFailure : uint8_t {
   kFailed,
   kCancelled,  // the process ends because it was asked to
@@ -218,8 +217,8 @@ constexpr bool TrapsExits(const actord_process_type& type) {
   return (type.flags & ACTORD_TYPE_TRAPS_EXITS) != 0;
 }
 
-// What a cancel does to a process of `type`. `again`: the process has had one
-// before.
+// The effect of a cancel on a process of `type`. `again`: the process has
+// already had a cancel.
 enum class Cancel : uint8_t { kIgnored, kIsSeen, kEnds };
 constexpr Cancel CancelOf(const actord_process_type& type, bool again) {
   if (again) return Cancel::kIgnored;
@@ -245,8 +244,9 @@ constexpr uint32_t ExitReasonOf(Kind kind) {
       return ACTORD_EXIT_FAILED;
   }
 }
-// What an end with this reason (ACTORD_EXIT_*) does to a process that monitors
-// the ended process, or that is linked to it and traps exits or not.
+// The effect of an end with this reason (ACTORD_EXIT_*) on a process that
+// monitors the ended process, or that is linked to it with or without trapping
+// exits.
 enum class TieEnd : uint8_t {
   kTells,    // the process gets an exit event
   kEnds,     // the process fails, too
@@ -258,8 +258,8 @@ constexpr TieEnd TieEndOf(bool is_monitor, bool traps_exits, uint32_t reason) {
              ? TieEnd::kForgets
              : TieEnd::kEnds;
 }
-// Whether an exit event carries the result; any other carries the text of the
-// failure.
+// Whether an exit event carries the result; otherwise it carries the text of
+// the failure.
 constexpr bool CarriesResult(uint32_t reason) {
   return reason == ACTORD_EXIT_DONE;
 }
@@ -279,7 +279,7 @@ constexpr Upgrade MayUpgrade(bool was_cancelled, bool is_asked_to_end,
   if (is_asked_to_end) return Upgrade::kIsPutOff;
   return has_method ? Upgrade::kGoesOn : Upgrade::kIsDeclined;
 }
-// Only a Snapshot can put an upgrade off.
+// Only a Snapshot can postpone an upgrade.
 constexpr Upgrade AfterSnapshot(PluginCallEnd end, int32_t status) {
   if (end == PluginCallEnd::kOk) return Upgrade::kGoesOn;
   return end == PluginCallEnd::kRefused && status == ACTORD_UNAVAILABLE

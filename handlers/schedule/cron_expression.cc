@@ -28,7 +28,7 @@ struct FieldRule {
   std::string_view name;
   int min;
   int max;
-  // The name of the value `min`, and of those behind it.
+  // The names of the values from `min` on.
   std::span<const std::string_view> names;
 };
 constexpr std::array<FieldRule, 5> kFields = {
@@ -81,7 +81,7 @@ std::string ValuesOf(const FieldRule& rule) {
   return text;
 }
 
-// -1: `text` is no number.
+// -1: `text` is not a number.
 int ReadNumber(std::string_view text) {
   int number = -1;
   const auto [end, error] =
@@ -91,7 +91,7 @@ int ReadNumber(std::string_view text) {
   return is_whole && text.front() != '-' ? number : -1;
 }
 
-// -1: `text` is no value of the field.
+// -1: `text` is not a value of the field.
 int ReadValue(const FieldRule& rule, std::string_view text) {
   for (size_t i = 0; i < rule.names.size(); ++i) {
     if (IsSameWord(text, rule.names[i])) return rule.min + static_cast<int>(i);
@@ -253,7 +253,7 @@ int64_t CronExpression::NextDay(int64_t day, int64_t end) const {
 std::optional<int64_t> CronExpression::Nth(int64_t after, uint64_t n) const {
   const int64_t minute = FloorDivide(after, kMinuteSeconds);
   const int64_t today = FloorDivide(minute, kDayMinutes);
-  // Of the first day, only what comes after `minute`.
+  // On the first day only the times after `minute` count.
   auto from = std::upper_bound(minutes_.begin(), minutes_.end(),
                                minute - today * kDayMinutes);
   int64_t since = today;  // the last match, or the first day

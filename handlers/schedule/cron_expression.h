@@ -28,9 +28,8 @@ class CronExpression {
  public:
   static constexpr size_t kMaxBytes = 256;
 
-  // INVALID_ARGUMENT names the field that is wrong, and says what would be
-  // right. An expression that names no time at all, such as 30 February, is
-  // refused.
+  // INVALID_ARGUMENT names the wrong field, and the right values. An expression
+  // that never matches, such as 30 February, is refused.
   static Result<CronExpression> Parse(std::string_view text);
 
   // The first time after `after`. nullopt: none within 400 years.
@@ -55,7 +54,8 @@ class CronExpression {
   uint64_t days_ = 0;
   uint64_t months_ = 0;
   uint64_t weekdays_ = 0;
-  // A day matches if one of its two fields does, and not both.
+  // True: a day matches if either of the two day fields does. False: both must
+  // match.
   bool either_ = false;
 };
 

@@ -16,7 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A run has no timeout: nobody would know whether it has been carried out.
+// A run has no timeout: after a timeout nobody would know whether it has been
+// carried out.
 constexpr YieldOptions kRunOptions = {.timeout = Duration::max()};
 
 // Texts of other processes may be invalid UTF-8.
@@ -90,7 +91,7 @@ void Schedule::Step(Events events, StepOutput& out) {
     if (event.is_completion()) TakeCompletion(event, now, out);
     is_removed |= event.is_message() && event.topic() == "remove";
   }
-  // The end of a process gives up its commands, so no run begins with it.
+  // The end of a process gives up its commands, so the last step begins no run.
   if (!is_removed) RunWhatIsDue(now, out);
   for (const Event event : events) {
     if (event.is_message() && !TakeMessage(event, now, out)) return;
@@ -104,7 +105,7 @@ void Schedule::TakeCompletion(const Event& event, const Moment& now,
     sleep_ = 0;
     return;
   }
-  // Others are those of log lines, and of a timer that was given up.
+  // Other completions belong to log lines, or to a timer that was given up.
   if (under_way_.erase(event.tag()) == 0) return;
   if (event.error()) return TakeFailure(event.error(), now, out);
   is_failing_ = false;
@@ -117,7 +118,7 @@ void Schedule::TakeFailure(const Error& error, const Moment& now,
   last_error_ns_ = now.wall_ns;
   last_error_ = std::string(CodeName(error.code)) + ": " +
                 std::string(CutUtf8(error.message, kMaxErrorBytes));
-  // One line for a target that is gone, whatever number of runs fail.
+  // A target that is gone causes one line, no matter how many runs fail.
   if (std::exchange(is_failing_, true)) return;
   out.Yield(
       "log.write",
@@ -153,7 +154,7 @@ bool Schedule::TakeMessage(const Event& event, const Moment& now,
 }
 
 void Schedule::RunWhatIsDue(const Moment& now, StepOutput& out) {
-  // What a step does is one record of the journal, which has a limit.
+  // All effects of a step are in one record of the journal, which has a limit.
   const size_t fit = std::max<size_t>(
       1, kMaxStepBytes / std::max<size_t>(1, spec_.payload.size()));
   const size_t room = std::min(kMaxUnderWay - under_way_.size(), fit);
@@ -177,7 +178,7 @@ void Schedule::RunWhatIsDue(const Moment& now, StepOutput& out) {
 }
 
 void Schedule::SetTimer(const Moment& now, StepOutput& out) {
-  // With no room for another run, a completion comes first.
+  // If there is no room for another run, a completion must come first.
   const std::optional<Duration> look =
       under_way_.size() < kMaxUnderWay ? plan_->NextLook(now) : std::nullopt;
   if (!look) {

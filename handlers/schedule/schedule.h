@@ -1,11 +1,11 @@
 // The process type "schedule": submits a process, or sends a message, at an
-// interval or at the times of a cron expression, as its input says
-// (schedule_spec.h). SchedulePlan decides what is due; this class carries it
-// out.
+// interval or at the times of a cron expression. Its input is in
+// schedule_spec.h. SchedulePlan decides which runs are due; this class carries
+// them out.
 //
-// The type can be durable. The step that takes a due time holds the command of
-// its run and the new state in one record, and a durable process's command is
-// carried out once. So each due time is run at most once, over restarts too.
+// The type can be durable. One record holds both the command of a run and the
+// new state of the schedule, and a durable process's command is carried out
+// once. So each due time is run at most once, also over restarts.
 //
 // Calls that it answers with its state in JSON (docs/schedules.md lists the
 // fields):
@@ -14,11 +14,11 @@
 //
 //   pause    runs nothing until resume
 //
-//   resume   goes on with the next due time
+//   resume continues with the next due time
 //
 //   remove   ends, with its state as the result
 //
-// The same topics act as messages that want no answer.
+// The same topics also work as messages without an answer.
 //
 // Thread-safety: see process.h.
 #pragma once
@@ -44,11 +44,11 @@ class Schedule : public Process {
       {"run", "Runs what its input describes, when it is due."}};
   static constexpr Durability kDurability = Durability::kImage;
 
-  // Maximum number of runs that are under way: whose process has not returned
-  // from Init, or whose message is not in the mailbox. At the limit, due times
-  // wait.
+  // Maximum number of runs in progress: the process has not returned from Init,
+  // or the message is not in the mailbox. At the limit, due times wait.
   static constexpr size_t kMaxUnderWay = 64;
-  // Bytes of payloads that a step yields, if it yields more than one run.
+  // Maximum bytes of payloads that a step yields, if it yields more than one
+  // run.
   static constexpr size_t kMaxStepBytes = size_t{64} * 1024;
   // Maximum size of the text of an error.
   static constexpr size_t kMaxErrorBytes = 1024;
@@ -77,10 +77,10 @@ class Schedule : public Process {
   ScheduleSpec spec_;
   std::optional<SchedulePlan> plan_;
 
-  // The timer, and when it fires on the monotonic clock; 0: none.
+  // The timer, and its due time on the monotonic clock; 0: none.
   Tag sleep_ = 0;
   int64_t sleeps_until_ns_ = 0;
-  // The commands of runs under way, with the due times on the wall clock.
+  // The commands of runs in progress, with the due times on the wall clock.
   std::map<Tag, int64_t> under_way_;
 
   uint64_t runs_ = 0;
@@ -91,7 +91,7 @@ class Schedule : public Process {
   int64_t last_error_ns_ = 0;
   std::string last_error_;
   std::string last_pid_;
-  // The last run that has completed has failed.
+  // The last completed run has failed.
   bool is_failing_ = false;
 };
 

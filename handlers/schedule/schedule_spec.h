@@ -1,5 +1,5 @@
-// What a schedule is started with: when it is due, what it does then, and what
-// becomes of times that it has missed.
+// The input of a schedule: its due times, its action, and the treatment of
+// missed times.
 //
 // Thread-safety: plain values and pure functions.
 #pragma once
@@ -18,7 +18,8 @@
 namespace actord::handlers {
 
 // How a schedule treats the due times that it has missed. A due time is missed
-// if it is over by more than `grace`, or if another due time has followed it.
+// if it has passed by more than `grace`, or if another due time has followed
+// it.
 enum class CatchUp {
   kSkip,  // runs nothing for them
   kOnce,  // runs once for all of them
@@ -26,8 +27,7 @@ enum class CatchUp {
 };
 
 struct ScheduleSpec {
-  // Maximum size of what is done at each due time. The image of a schedule has
-  // it.
+  // Maximum size of the command of a run. The image of a schedule contains it.
   static constexpr size_t kMaxCommandBytes = size_t{64} * 1024;
 
   // nullopt: `every` is set.
@@ -47,7 +47,7 @@ struct ScheduleSpec {
   std::string what;
 };
 
-// INVALID_ARGUMENT names the field that is wrong, and says what would be right.
+// INVALID_ARGUMENT names the wrong field, and the right values.
 //
 //   {"cron": "*/5 * * * *", "catch_up": "skip", "grace_ms": 60000,
 //    "paused": false,
@@ -56,8 +56,8 @@ struct ScheduleSpec {
 //
 // or "every_ms": 1000 to 31622400000 (366 days) instead of "cron", and "send":
 // {"to": PID or "@NAME", "topic": text, "payload": any} instead of "submit".
-// The example shows the defaults of all optional fields but "input" and "name",
-// which have none.
+// The example shows the defaults of all optional fields except "input" and
+// "name", which have none.
 Result<ScheduleSpec> ParseScheduleSpec(std::string_view json,
                                        size_t max_payload_bytes = SIZE_MAX);
 

@@ -16,9 +16,9 @@ namespace {
 using Json = nlohmann::json;
 using Plan = SupervisorPlan;
 
-// Timeout of commands that may take any time, whatever `yields.default_timeout`
-// is: a pause may be a day, and a late Init is awaited. A retry would only
-// leave another thread in that Init.
+// For commands that may take any time, whatever `yields.default_timeout` is: a
+// pause may last a day, and the supervisor awaits a late Init, because a retry
+// would only leave another thread in that Init.
 constexpr YieldOptions kNoTimeout = {.timeout = Duration::max()};
 
 // Texts of plugins may be invalid UTF-8.
@@ -100,7 +100,7 @@ Status Supervisor::Restore(std::string_view /*method*/, const RestoreFrom& from,
   input_ = std::move(image->input);
   plan_.emplace(std::move(image->plan));
   work_ = std::move(image->work);
-  // A restart keeps all yields, and an upgrade those that are adopted.
+  // A restart keeps all yields; an upgrade keeps the adopted ones.
   context.AdoptYield(work_.start);
   context.AdoptYield(work_.sleep);
   for (const auto& [tag, pid] : work_.terminates) context.AdoptYield(tag);
@@ -132,16 +132,16 @@ void Supervisor::Step(Events events, StepOutput& out) {
     return out.Continue();
   }
   SetTimer(now, out);
-  // The mailbox may have more such ends. The first child of all of them is
-  // started first.
+  // The mailbox may have more such ends. Of all these children the first one
+  // must start first.
   if (daemon_has_restarted) out.Continue();
 }
 
 bool Supervisor::CarryAll(const Plan::Moment& moment, bool may_start,
                           StepOutput& out) {
   bool has_acted = false;
-  // After a start that fails at once the plan has another action: a pause,
-  // another child, or an end.
+  // When a start fails at once, the plan has another action: a pause, another
+  // child, or an end.
   for (;;) {
     const std::vector<Plan::Action> actions =
         plan_->Next(moment.now, may_start);
@@ -188,7 +188,7 @@ void Supervisor::TakeCompletion(const Event& event, const Plan::Moment& moment,
     }
   } else if (tag == work_.sleep) {
     work_.sleep = 0;
-    // The sleep is over or has failed: the plan says whether to wait on.
+    // The sleep is over or has failed: the plan decides whether to wait longer.
     work_.sleeps_until.reset();
   } else if (const auto found = work_.terminates.find(tag);
              found != work_.terminates.end()) {
@@ -215,7 +215,8 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
       return Status();
     });
   } else if (topic == "started") {
-    // A caller that gives up does not say so; the oldest is the likeliest.
+    // A caller that gives up does not say so. The oldest caller is the most
+    // likely to have given up.
     if (work_.wait_for_start.size() == kMaxWaiting) {
       out.ReplyError(work_.wait_for_start.front(), Code::kResourceExhausted,
                      "too many have asked since, and wait for that");

@@ -1,6 +1,6 @@
-// The process type "supervisor": starts its children and restarts them when
-// they end, as its input says (supervisor_spec.h). SupervisorPlan decides; this
-// class carries the decisions out.
+// The process type "supervisor": starts the children of its input
+// (supervisor_spec.h) and restarts them when they end. SupervisorPlan decides;
+// this class carries the decisions out.
 //
 // The supervisor links and monitors each child before the child's first step.
 // So it receives the end of each child, and when it is terminated itself its
@@ -20,10 +20,10 @@
 //
 //   delete_child   {"id"}: {"id"}
 //
-//   input          what the supervisor was started with; {} for nothing
+//   input the supervisor's input; {} if there was none
 //
-// The type can be durable: after a restart of the daemon a supervisor goes on
-// with its durable children, and starts the volatile ones again.
+// The type can be durable: after a restart of the daemon a supervisor continues
+// with its durable children, and starts its volatile children again.
 //
 // Thread-safety: see process.h.
 #pragma once
@@ -75,7 +75,7 @@ class Supervisor : public Process {
                       StepOutput& out);
   void TakeCall(const Event& event, StepOutput& out);
   Status AnswerInput(const StepOutput& out, std::string& answer) const;
-  // Carries out the plan's next actions; false: there is none.
+  // Carries out the plan's next actions. False: there is none.
   bool CarryAll(const Plan::Moment& moment, bool may_start, StepOutput& out);
   void Carry(const Plan::Action& action, const Plan::Moment& moment,
              StepOutput& out);

@@ -52,7 +52,7 @@ void Take(const Json& form, Status& status) {
   status = Status(ToCode(form.at("code")), form.at("message"));
 }
 
-// ---- Fields. Those with their initial value are not written.
+// ---- Fields. A field with its initial value is not written.
 
 template <typename T>
 bool IsInitial(const T& value) {
@@ -165,7 +165,7 @@ void VisitWork(Work& work, Visitor visit) {
   visit("has_said_all", work.has_said_all);
 }
 
-// Whether the child is one of the input, which has this number of children.
+// Whether the child comes from the input, which has this number of children.
 bool IsOfInput(const Plan::Child& child, size_t count) {
   return child.key >= 1 && child.key <= count;
 }
@@ -174,7 +174,7 @@ SupervisorImage Decode(std::string_view text) {
   const Json image = Json::parse(text);
   SupervisorImage decoded;
   decoded.input = image.at("input");
-  // The limit of payloads may be lower than it was.
+  // The limit of payloads may be lower now.
   Result<SupervisorSpec> spec = ParseSupervisorSpec(decoded.input);
   if (!spec.ok()) throw std::invalid_argument(spec.status().message());
   decoded.plan.spec = *std::move(spec);

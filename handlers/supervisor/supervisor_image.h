@@ -1,6 +1,7 @@
-// The image of a durable supervisor: what it knows between two steps, as JSON.
+// The image of a durable supervisor: its whole state between two steps, as
+// JSON.
 //
-// Thread-safety: plain values and pure functions. Ownership: they own their
+// Thread-safety: plain values and pure functions. Ownership: values own their
 // contents.
 #pragma once
 
@@ -23,9 +24,9 @@ struct SupervisorWork {
   Tag start = 0;                     // process.spawn of `starting`; 0: none
   SupervisorPlan::Key starting = 0;  // a child
   Tag sleep = 0;                     // timer.sleep; 0: none
-  // When it fires, on the monotonic clock of the process.
+  // Due time of the sleep, on the monotonic clock of the process.
   std::optional<Duration> sleeps_until;
-  std::map<Tag, Pid> terminates;  // process.terminate of these children
+  std::map<Tag, Pid> terminates;  // process.terminate of a child, by tag
   std::vector<CallId> wait_for_start;
   // The next step ends the supervisor.
   bool has_said_all = false;
@@ -37,12 +38,12 @@ struct SupervisorImage {
   SupervisorWork work;
 };
 
-// `input`: what the supervisor was started with. Children that are in the input
-// are not written again.
+// `input`: the input of the supervisor. Children of the input are not written a
+// second time.
 std::string EncodeImage(std::string_view input,
                         const SupervisorPlan::Memory& plan,
                         const SupervisorWork& work);
-// DATA_LOSS: it is no such image, and the message says why.
+// DATA_LOSS: `image` is not such an image; the message gives the reason.
 Result<SupervisorImage> DecodeImage(std::string_view image);
 
 }  // namespace actord::handlers

@@ -8,8 +8,8 @@
 namespace actord::handlers {
 namespace {
 
-// Maximum size of the text of an end: for people, in a list of up to a
-// thousand.
+// Maximum size of the text of an end. The text is for people; a list has up to
+// a thousand.
 constexpr size_t kMaxEndBytes = 200;
 
 std::string_view NameOf(ExitReason reason) {
@@ -113,7 +113,7 @@ void SupervisorPlan::Started(Key key, const Pid& pid, Duration now) {
   child->up_since = now;
   child->late_in_row = 0;
   child->lost = false;
-  // A child that ends at once was not usable by anybody.
+  // A child that ended at once has served nobody.
   child->was_up = child->was_up || !child->stop;
   child->is_new = false;
   // The caller of stop_child is answered when the child is down.
@@ -125,8 +125,8 @@ void SupervisorPlan::StartFailed(Key key, const Status& reported,
   Child* const child = Find(key);
   if (child == nullptr || child->state != State::kStarting) return;
   child->state = State::kDown;
-  // A start that was given up is reported as cancelled. A refusal that came
-  // just before stands.
+  // A start that was given up is reported as cancelled. If Init refused just
+  // before, the refusal stands.
   const bool is_late = child->is_late && reported.code() == Code::kCancelled;
   child->late_in_row = is_late ? child->late_in_row + 1 : 0;
   const Status why = is_late ? Status(Code::kDeadlineExceeded,
@@ -172,7 +172,7 @@ void SupervisorPlan::Exited(const Pid& pid, ExitReason reason, const Error& why,
   if (moment.now - child.up_since >= memory_.spec.period) child.failures = 0;
   EndedBySelf(child,
               reason != ExitReason::kDone && reason != ExitReason::kCancelled,
-              // An exit of Done has another code if its result was cut.
+              // An exit of Done has another code if its result was left out.
               reason == ExitReason::kDone ? Code::kOk : why.code, moment);
 }
 
@@ -213,7 +213,7 @@ void SupervisorPlan::EndedBySelf(Child& child, bool is_failure, Code code,
     return;
   }
   // A late Init keeps a thread, and late starts may be further apart than the
-  // period, so they are counted without it.
+  // period, so they are counted without regard to the period.
   const bool is_too_late = child.late_in_row > memory_.spec.intensity;
   if (!CountRestart(moment.now) || is_too_late) return GiveUp(child);
   ++child.failures;

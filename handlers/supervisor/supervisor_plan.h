@@ -1,6 +1,6 @@
-// What a supervisor does about its children: a state machine without processes,
-// clock or random source. supervisor.h carries out what it asks for, and tells
-// it what has become of that.
+// The decisions of a supervisor about its children: a state machine without
+// processes, clock or random source. supervisor.h carries out its actions, and
+// reports the results to it.
 //
 // A child is in one of these states:
 //
@@ -9,24 +9,25 @@
 //    │                 │ StartFailed       │ Exited         │ Exited
 //    └─────────────────┴───────────────────┴────────────────┘
 //
-// One that is stopping is terminated when its time is over. Each is marked with
-// what is to become of it: `wanted`, it shall be up; `stop`, it goes down
-// first. What happens to the supervisor only changes the marks; Next() finds
-// the one thing that comes next:
+// A child that is stopping is terminated when its time is over. Two marks say
+// what the plan intends for a child: `wanted`: it shall be up; `stop`: it must
+// go down first. Events and calls only change the marks; Next() finds the one
+// action that comes next:
 //
-//   (1) Of those that are to stop the last one is stopped, and no other before
-//       it has ended.
-//   (2) When none is to stop, the first one that is wanted and down is started,
-//       unless its pause is not over; no other before its Init has returned.
-//   (3) One that is down and wanted holds up those behind it, until it is up;
-//       with one_for_one only until it has been up once.
+//   (1) Of the children with `stop` the last one is stopped. No other child is
+//       stopped until it has ended.
+//   (2) If no child has `stop`, the first child that is wanted and down is
+//       started as soon as its pause is over. No other child is started until
+//       its Init has returned.
+//   (3) A child that is down and wanted holds up the children behind it until
+//       it is up; with one_for_one only until it has been up once.
 //
-// A volatile child of a durable supervisor ends with the daemon. That end
-// counts for nothing: the child, unless it is temporary, starts again without a
-// pause, and no sibling goes with it, because durable siblings have not ended.
+// A volatile child of a durable supervisor ends with the daemon. That end is
+// not counted: unless the child is temporary, it starts again without a pause.
+// No sibling is stopped for it, because durable siblings have not ended.
 //
-// So starts have the order of the children, stops the reverse, and whatever
-// happens in between is taken into account by the next look.
+// So starts follow the order of the children, and stops the reverse order. The
+// next call of Next() takes into account everything that happened in between.
 //
 // Thread-safety: none.
 #pragma once
@@ -50,13 +51,13 @@ class SupervisorPlan {
   // Names a child for good, also when its id is used again.
   using Key = uint64_t;
 
-  // When something happens: a monotonic clock, and 64 random bits.
+  // The moment of a call: a monotonic time, and 64 random bits.
   struct Moment {
     Duration now{0};
     uint64_t random = 0;
   };
 
-  // One thing to do.
+  // One action to carry out.
   struct Action {
     enum class Kind {
       kStart,      // `child`, by process.spawn with `text` as its payload
@@ -89,8 +90,8 @@ class SupervisorPlan {
     bool was_up = false;
     bool lost = false;  // it has ended with the daemon, and was not up since
     bool terminated = false;  // of kStopping; of kStarting: given up
-    // Of kStopping: when it is terminated. Of kStarting: when its start is
-    // given up.
+    // Of kStopping: the time at which it is terminated. Of kStarting: the time
+    // at which its start is given up.
     std::optional<Duration> until;
     bool is_late = false;    // of kStarting: given up because of its timeout
     int late_in_row = 0;     // starts given up since the last that was in time
@@ -98,21 +99,21 @@ class SupervisorPlan {
     Duration up_since{0};    // of kUp
     int failures = 0;        // without a period in between
     uint64_t restarts = 0;
-    std::string last_end;  // how it ended last; empty: it never has
-    CallId call = 0;       // who waits for it; 0: nobody
+    std::string last_end;  // its last end; empty: it has not ended yet
+    CallId call = 0;       // the call that waits for it; 0: none
   };
 
-  // All that a plan knows between two calls of Next. Another plan can go on
-  // from it.
+  // The whole state of a plan between two calls of Next. Another plan can
+  // continue from it.
   struct Memory {
     SupervisorSpec spec;  // its children are in `children`
-    // The keys of those in the input of the supervisor are 1 to `of_input`.
+    // Children of the supervisor's input have the keys 1 to `of_input`.
     std::vector<Child> children;
     Key of_input = 0;
     Key next_key = 1;
     std::deque<Duration> window;  // the restarts of the last period
     uint64_t restarts = 0;
-    std::optional<Status> end;  // it is to end, with this
+    std::optional<Status> end;  // the supervisor is to end with this status
     // All children have been up, or are not wanted.
     bool is_started = false;
   };
@@ -120,11 +121,11 @@ class SupervisorPlan {
   explicit SupervisorPlan(SupervisorSpec spec);
   explicit SupervisorPlan(Memory memory) : memory_(std::move(memory)) {}
 
-  // ---- What has happened.
+  // ---- Events.
 
   void Started(Key child, const Pid& pid, Duration now);
   void StartFailed(Key child, const Status& why, const Moment& moment);
-  // Does nothing if `pid` is none of its children. `why` is OK for Done.
+  // Does nothing if `pid` is not one of the children. `why` is OK for Done.
   void Exited(const Pid& pid, ExitReason reason, const Error& why,
               const Moment& moment);
   // The terminate of this process was refused.
@@ -133,7 +134,7 @@ class SupervisorPlan {
   // call counts.
   void End(const Status& why);
 
-  // ---- What is asked of it. An error is the answer; otherwise an action
+  // ---- Calls to the supervisor. An error is the answer; otherwise an action
   // answers `call` later.
 
   Status StartChild(ChildSpec spec, CallId call);
@@ -142,20 +143,21 @@ class SupervisorPlan {
   // Forgets a child that is down for good.
   Status DeleteChild(std::string_view id);
 
-  // ---- What comes of it.
+  // ---- Results.
 
-  // What is to be done now, in this order. `may_start`: false, while more is
-  // about to happen on which the order of the starts depends.
+  // The actions to carry out now, in this order. `may_start`: false while
+  // further events are expected that may change the order of the starts.
   std::vector<Action> Next(Duration now, bool may_start = true);
-  // When to look again, if nothing happens before; nullopt: never.
+  // When to call Next again, if no event comes before; nullopt: never.
   [[nodiscard]] std::optional<Duration> NextLook(Duration now) const;
-  // The supervisor is to end with this: all of its children have.
+  // Not null when all children have ended: the supervisor is to end with this
+  // status.
   [[nodiscard]] const Status* verdict() const;
   // All children have been up, or are not wanted, and none was given up before.
-  // Those that have ended with the daemon are up again.
+  // Children that have ended with the daemon are up again.
   [[nodiscard]] bool is_started() const;
 
-  // Precondition: all actions that Next had were taken.
+  // Precondition: Next has no more actions.
   [[nodiscard]] const Memory& memory() const { return memory_; }
   [[nodiscard]] const std::vector<Child>& children() const {
     return memory_.children;
@@ -164,7 +166,7 @@ class SupervisorPlan {
   [[nodiscard]] uint64_t restarts() const { return memory_.restarts; }
   [[nodiscard]] const Child* Find(Key key) const;
 
-  // Between two attempts to terminate.
+  // Pause between two attempts to terminate a child.
   static constexpr Duration kTerminateAgain = std::chrono::milliseconds(100);
 
  private:
@@ -173,21 +175,21 @@ class SupervisorPlan {
   Child& Add(ChildSpec spec);
   void Forget(const Child& child);
 
-  // A child is down that was not to stop. `is_failure`: neither Done nor
-  // cancelled. `code` is looked up in the child's final codes.
+  // A child without the mark `stop` is down. `is_failure`: it ended neither by
+  // Done nor by a cancel. `code` is looked up in the child's final codes.
   void EndedBySelf(Child& child, bool is_failure, Code code,
                    const Moment& moment);
   // A volatile child of a durable supervisor has ended with the daemon.
   void EndedWithDaemon(Child& child);
-  // One that was to stop is down.
+  // A child with the mark `stop` is down.
   void HasStopped(Child& child);
   // A duration for people, such as "0.25 s".
   static std::string Seconds(Duration duration);
-  // Counts a restart. False: that is one too many.
+  // Counts a restart. False: it is one restart too many.
   bool CountRestart(Duration now);
   [[nodiscard]] Duration PauseOf(const Child& child, uint64_t random) const;
-  // Those whom the end of `child` concerns too are to stop, and to start again
-  // when it does.
+  // Marks the other children that the end of `child` concerns: they stop, and
+  // start again together with it.
   void TakeAlong(const Child& child);
   void GiveUp(const Child& child);
 
@@ -195,7 +197,7 @@ class SupervisorPlan {
   void Answer(Child& child, const Status& status);
   void Report(const Child& child, std::string text, bool is_warning);
 
-  // Each does the next thing of its kind; false: there is none, or it has to
+  // Each finds the next action of its kind. False: there is none, or it has to
   // wait.
   bool StopNext(Duration now);
   bool GiveUpLateStart(Duration now);

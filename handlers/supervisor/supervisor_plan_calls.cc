@@ -16,7 +16,7 @@ Status SupervisorPlan::CheckAsked(const Child* child,
   if (child->call == 0) return {};
   return {Code::kFailedPrecondition,
           "child " + std::string(id) +
-              " is being started or stopped for somebody else"};
+              " is being started or stopped by another call"};
 }
 
 Status SupervisorPlan::StartChild(ChildSpec spec, CallId call) {

@@ -1,4 +1,5 @@
-// How often a child is restarted, after which pause, and with which siblings.
+// Decides how often a child is restarted, after which pause, and with which
+// siblings.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -51,7 +52,7 @@ void SupervisorPlan::TakeAlong(const Child& child) {
     other.wanted = other.spec.restart != Restart::kTemporary || !other.was_up;
     other.not_before = std::max(other.not_before, not_before);
     other.stop = other.state != State::kDown;
-    // A restart_child may have stopped it, and waits for its start.
+    // A restart_child may have stopped the child, and may wait for its start.
     if (!other.wanted && !other.stop) {
       Answer(other, Status(Code::kAborted, "the child was stopped"));
     }

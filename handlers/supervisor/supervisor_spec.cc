@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr int kMaxIntensity = 1000;
-// A day.
+// One day.
 constexpr int kMaxSpecMs = 86'400'000;
 constexpr int kDefaultStopMs = 5000;
 constexpr std::string_view kSupervisorType = "supervisor";
@@ -62,8 +62,8 @@ const std::initializer_list<std::string_view> kChildFields = {
     "start_timeout_ms",
     "final_codes"};
 
-// The place of a spec. `level`: 1 for the supervisor of the input, 2 for
-// supervisors that are its children, and so on.
+// The place of a spec in the input. `level`: 1 for the supervisor of the input,
+// 2 for supervisors that are its children, and so on.
 struct Place {
   size_t max_spawn_bytes;
   int level = 1;

@@ -1,5 +1,5 @@
-// What a supervisor is started with: its children, how they are restarted, and
-// how often.
+// The input of a supervisor: its children, and how and how often they are
+// restarted.
 //
 // Thread-safety: plain values and pure functions.
 #pragma once
@@ -16,17 +16,17 @@
 
 namespace actord::handlers {
 
-// Whom the end of a child concerns.
+// The children that the end of one child concerns.
 enum class Strategy {
-  kOneForOne,   // that child alone
+  kOneForOne,   // only that child
   kOneForAll,   // all children
-  kRestForOne,  // it, and those that stand behind it
+  kRestForOne,  // that child and the children behind it
 };
 
-// Which ends of a child are followed by a restart.
+// The ends of a child after which it is restarted.
 enum class Restart {
   kPermanent,  // each
-  kTransient,  // those that are failures: neither Done nor cancelled
+  kTransient,  // each failure: neither Done nor cancelled
   kTemporary,  // none; the child is forgotten
 };
 
@@ -34,14 +34,15 @@ struct ChildSpec {
   std::string id;
   std::string type;
   Restart restart = Restart::kPermanent;
-  // From the cancel to the terminate. 0: terminated at once; nullopt: never.
+  // Time from the cancel to the terminate. 0: terminated at once; nullopt:
+  // never.
   std::optional<Duration> stop_timeout;
   std::string spawn;  // the payload of the process.spawn that starts it
-  // From the start until Init has returned; nullopt: no limit. A start that
-  // takes longer is given up and has failed with DEADLINE_EXCEEDED.
+  // Time from the start until Init has returned; nullopt: no limit. A start
+  // that takes longer is given up and fails with DEADLINE_EXCEEDED.
   std::optional<Duration> start_timeout = std::nullopt;
-  // Bit c: an end or a failed start with the code c is not followed by a
-  // restart, whatever `restart` is.
+  // Bit c: after an end or a failed start with the code c the child is not
+  // restarted, whatever `restart` is.
   uint32_t final_codes = 0;
 };
 
@@ -53,7 +54,8 @@ struct Backoff {
 
 struct SupervisorSpec {
   static constexpr size_t kMaxChildren = 1000;
-  // Supervisors one within another that an input describes, with its own.
+  // Maximum depth of supervisors within each other in one input, the outer one
+  // included.
   static constexpr int kMaxLevels = 16;
 
   Strategy strategy = Strategy::kOneForOne;
@@ -64,10 +66,9 @@ struct SupervisorSpec {
   std::vector<ChildSpec> children;  // in the order of their starts
 };
 
-// INVALID_ARGUMENT names the field that is wrong, and says what would be right.
-// The input of a nested supervisor is checked by the same rules, down to
-// kMaxLevels levels. A child whose `spawn` would have more than
-// `max_spawn_bytes` is refused.
+// INVALID_ARGUMENT names the wrong field, and the right values. The input of a
+// nested supervisor is checked by the same rules, down to kMaxLevels levels. A
+// child whose `spawn` would have more than `max_spawn_bytes` is refused.
 //
 //   {"strategy": "one_for_one", "intensity": 3, "period_ms": 5000,
 //    "backoff": {"initial_ms": 100, "max_ms": 30000, "jitter": 0.2},
@@ -77,8 +78,8 @@ struct SupervisorSpec {
 //       "stop_timeout_ms": 5000, "start_timeout_ms": "infinity",
 //       "final_codes": []}]}
 //
-// Of a child "id" and "type" are required; shown is what holds for what is left
-// out, but for a nested supervisor's "stop_timeout_ms", which is "infinity".
+// A child needs "id" and "type". The other values shown are the defaults,
+// except that "stop_timeout_ms" of a nested supervisor is "infinity".
 Result<SupervisorSpec> ParseSupervisorSpec(std::string_view json,
                                            size_t max_spawn_bytes = SIZE_MAX);
 Result<ChildSpec> ParseChildSpec(std::string_view json,

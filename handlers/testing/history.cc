@@ -158,7 +158,8 @@ std::optional<std::string> DifferenceOf(const StepEnd& first,
     return "  " + part + " " + std::string(first_label) + ": " + a + "\n  " +
            part + " " + std::string(again_label) + ": " + b;
   };
-  // First, because a step that fails has no effects, and its failure says why.
+  // Checked first, because a failed step has no effects, and its failure is the
+  // reason.
   if (!HasSameFailure(first, again)) {
     return both("verdict", VerdictText(first), VerdictText(again));
   }

@@ -1,4 +1,4 @@
-// What a process of a harness was given and what it did, step by step, so that
+// The inputs and the effects of a process of a harness, step by step, so that
 // the harness can run the steps again in another state.
 //
 // Thread-safety: none. Ownership: owns everything.
@@ -23,7 +23,7 @@ struct Answers {
   std::vector<uint64_t> random;
   // The PIDs of children; empty() where there was no room.
   std::vector<Pid> spawned;
-  // What adopt_yield returned.
+  // The return values of adopt_yield.
   std::vector<int32_t> adopted;
 };
 
@@ -37,12 +37,12 @@ struct NextLife {
 // How a step ended.
 struct StepEnd {
   int32_t verdict = 0;
-  // Of a step that failed: the text of an exception, a broken rule, or the
-  // failure that the process has set.
+  // For a failed step: the text of an exception, a broken rule, or the failure
+  // that the process has set.
   Status failure;
-  // Of a step that did not fail.
+  // For a step that did not fail.
   std::vector<Effect> effects;
-  // Of a step that ended the process with a result.
+  // For a step that ended the process with a result.
   OwnedPayload result;
   // Of a step with ACTORD_STEP_CONTINUE_AS.
   std::optional<NextLife> next_life;
@@ -67,7 +67,7 @@ struct Beginning {
 
 struct History {
   Beginning beginning;
-  // Of a type with Durability::kReplay: all steps since the beginning.
+  // For a type with Durability::kReplay: all steps since the beginning.
   std::vector<StepLog> steps;
   // A second state of the process. Image types: the state that has never
   // crashed. Replay types: the state in which all `steps` were run again.
@@ -76,7 +76,7 @@ struct History {
 
 // The first difference between how a step ended and how the same step ended
 // when it was run again. Names the part that differs (an effect, the verdict,
-// the result or the failure) and both values, each behind its label. nullopt:
+// the result or the failure) and both values, each after its label. nullopt:
 // there is none.
 std::optional<std::string> DifferenceOf(const StepEnd& first,
                                         std::string_view first_label,

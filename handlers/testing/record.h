@@ -44,7 +44,7 @@ struct Record {
   int priority = ACTORD_PRIORITY_DEFAULT;
   OwnedPayload input;
   StateMemory state{nullptr, Freed{}};
-  // What the checks of a durable type need; null: no check has begun.
+  // Data for the checks of a durable type; null: no check has begun.
   std::unique_ptr<History> history;
   // Completions and cancels are handled before messages.
   std::deque<OwnedEvent> urgent;

@@ -51,7 +51,7 @@ struct StepCall : actord_step {
   std::string failure;
   // The first broken rule.
   Status misuse;
-  // What the call threw; empty: nothing.
+  // The text of the exception of the call; empty: it threw none.
   std::string thrown;
   // The tags that "restore" has taken over; null for the other calls.
   std::set<Tag>* adopted = nullptr;

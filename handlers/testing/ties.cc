@@ -8,7 +8,7 @@
 namespace actord::testing {
 namespace {
 
-// What an end with this reason does to a process by its link.
+// The effect of an end with this reason on a process through its link.
 rules::TieEnd LinkEndOf(const Record& record, uint32_t reason) {
   const bool traps = record.type != nullptr && rules::TrapsExits(*record.type);
   return rules::TieEndOf(/*is_monitor=*/false, traps, reason);

@@ -10,7 +10,7 @@
 namespace actord::testing {
 namespace {
 
-// What Snapshot or Restore answered, and why it did not succeed.
+// The answer of Snapshot or Restore, and the reason if it did not succeed.
 struct Answered {
   rules::PluginCallEnd kind;
   int32_t status;
@@ -44,8 +44,8 @@ Answered Ask(StepCall& call, const char* name, Function function) {
   return {kind, status, {}};
 }
 
-// UNAVAILABLE says that the upgrade is put off. An upgrade that is declined
-// answers with another code.
+// UNAVAILABLE means that the upgrade is postponed. A declined upgrade has
+// another code.
 Status Declined(const char* who, const Status& why) {
   if (why.code() != Code::kUnavailable) return why;
   return {Code::kFailedPrecondition,

@@ -203,18 +203,19 @@ class Harness::World {
 
   // True if each step of the process is run again in a second state.
   [[nodiscard]] bool IsChecked(const Record& record) const;
-  // Runs the step again. Replay types: the steps before it, too. Breaks if a
-  // step does not do the same again.
+  // Runs the step again; for replay types also the steps before it. Breaks if a
+  // step differs from its first run.
   void CheckAgain(Record& record, StepLog done);
   void ReplayAgain(Record& record, StepLog done);
   // Makes a state that begins as the process began.
   StateMemory BeginAgain(Record& record, const Beginning& beginning);
   StepEnd StepAgain(Record& record, const StepLog& done, void* state);
-  // Takes the image of an image type whose processes crash. Returns why there
-  // is none.
+  // Takes the image of an image type whose processes crash. Returns the reason
+  // if there is none.
   std::optional<Status> TakeImage(Record& record, Image& image);
   StateMemory RestoreImage(Record& record, const OwnedPayload& image);
-  // Replaces the state of a process that crashes. `image`: of an image type.
+  // Replaces the state of a process that crashes. `image`: used for an image
+  // type.
   void Crash(Record& record, Image image);
   // Closes the state in which steps were run again.
   void CloseShadow(Record& record);

@@ -213,7 +213,7 @@ DeadLetters::Letters::const_iterator DeadLetters::Find(uint64_t id,
   auto it = letters_.end();
   if ((id & DeadLetter::kLogged) == 0) {
     it = letters_.find(id);
-    // A letter has one id alone.
+    // A letter has only one id.
     if (it != letters_.end() && it->second.position != 0) return letters_.end();
   } else if (const auto logged = logged_.find(id & ~DeadLetter::kLogged);
              logged != logged_.end()) {
@@ -261,7 +261,7 @@ absl::StatusOr<Pid> DeadLetters::Resend(uint64_t id, const Pid& to, Owner by) {
       sender = it->second.owner;
     }
     if (log_ != nullptr && (it->second.position != 0 || IsHomePid(receiver))) {
-      // Only this call has the letter meanwhile.
+      // During the send only this call has the letter.
       logged = {it->first, it->second};
       Erase(it);
     } else {

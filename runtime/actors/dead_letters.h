@@ -7,9 +7,9 @@
 // a letter is the message's own envelope, which is neither copied nor freed
 // under the lock, and List and Get take the lock for one piece at a time.
 //
-// A letter that the journal of a store holds too has the position of its
-// message there. A log writes what becomes of it, so that it is kept over a
-// restart.
+// A letter whose message is also in the journal of a store has the position of
+// that message. A log records the end of such a letter, so that the letter
+// survives a restart.
 //
 // Thread-safety: any thread. Ownership: owns the envelopes that are added.
 #pragma once
@@ -44,7 +44,8 @@ enum class DeadLetterReason : uint8_t {
 };
 
 struct DeadLetter {
-  // In the id of a letter that is in the journal, beside its position.
+  // Flag in the id of a letter in the journal; the rest of the id is its
+  // position.
   static constexpr uint64_t kLogged = uint64_t{1} << 63;
 
   uint64_t id = 0;       // never 0, never used again
@@ -64,7 +65,7 @@ struct DeadLetterQuery {
   Pid to = {};  // empty: any
   std::optional<DeadLetterReason> reason = {};
   bool newest_first = false;
-  // Where the page begins: `next` of the previous page; 0: at the beginning.
+  // The beginning of the page: `next` of the previous page; 0: the first page.
   uint64_t first = 0;
   size_t page_size = 0;
   size_t max_payload_bytes = 0;  // of each letter
@@ -76,16 +77,16 @@ struct DeadLetterPage {
   uint64_t next = 0;  // where the next page begins; 0: this was the last
 };
 
-// Writes into the journal what becomes of letters. All functions are called
-// without a lock. Thread-safety: any thread.
+// Records the ends of letters in the journal. All functions are called without
+// a lock. Thread-safety: any thread.
 class LetterLog {
  public:
   virtual ~LetterLog() = default;
-  // The letters at these positions are not kept any more.
+  // The letters at these positions are no longer kept.
   virtual void Forget(const std::vector<uint64_t>& positions) = 0;
-  // Sends a letter again, as DeadLetters::Resend does. `position`: of the
-  // letter; 0: it is not in the journal. If the message is refused, the letter
-  // may have another position afterwards.
+  // Sends a letter again, as DeadLetters::Resend does. `position`: the position
+  // of the letter; 0: it is not in the journal. If the message is refused,
+  // `position` may change.
   virtual absl::Status Resend(Owner by, const Pid& to, const Envelope& message,
                               uint64_t& position) = 0;
 };
@@ -112,13 +113,14 @@ class DeadLetters {
   // `position`: of the message in the journal; 0: it is not there.
   void Add(Envelope* envelope, const Pid& to, DeadLetterReason reason,
            Owner owner, Lane& lane, uint64_t position = 0);
-  // Adds a letter of the store, which became one at this time.
+  // Adds a letter from the store. `unix_ns`: the time when it became a dead
+  // letter.
   void Restore(Envelope* envelope, const Pid& to, DeadLetterReason reason,
                Owner owner, uint64_t position, uint64_t unix_ns);
   // Drops the letters above the limits. Called when the limits have changed.
   void Trim();
 
-  // In these functions a letter that `by` does not see is one that is not kept.
+  // These functions treat a letter that `by` does not see as not kept.
   //
   // A letter that is kept during the whole walk over all pages is listed
   // exactly once.
@@ -127,8 +129,8 @@ class DeadLetters {
   [[nodiscard]] absl::StatusOr<DeadLetter> Get(uint64_t id,
                                                Owner by = Owner::kAny) const;
   // Sends the letter again, to `to`, or to its first receiver if `to` is empty;
-  // returns the receiver. When the message is in the mailbox, the letter is not
-  // kept any more: of several concurrent calls one sends the letter, and the
+  // returns the receiver. When the message is in the mailbox, the letter is no
+  // longer kept: of several concurrent calls one sends the letter, and the
   // others get DEAD_LETTER_NOT_FOUND. If the message is refused
   // (PROCESS_NOT_FOUND, PROCESS_ENDED, MAILBOX_FULL), the letter stays. A call
   // becomes a message, because its caller does not wait any more. `by` must see

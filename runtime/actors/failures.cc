@@ -54,7 +54,7 @@ void Failures::Add(const Process& process, const Pid& pid,
 }
 
 size_t Failures::ChargeOf(const ProcessFailure& failure) {
-  // Of the deque, of the map, and of the blocks of the heap.
+  // Overhead of the deque, of the map, and of the blocks of the heap.
   constexpr size_t kOverheadBytes = 96;
   return sizeof(ProcessFailure) + failure.process_type.size() +
          failure.name.size() + failure.message.size() + kOverheadBytes;

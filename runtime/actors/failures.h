@@ -6,9 +6,9 @@
 // the end (IsFailure). A submission whose first Init refuses is not kept,
 // because its submitter gets the error.
 //
-// The end of a process adds its failure before others can notice the end. So
-// a thread that does not find the process any more finds the failure, as long
-// as it is kept.
+// The end of a process adds its failure before others can notice the end. So a
+// thread that no longer finds the process finds its failure, as long as the
+// failure is kept.
 //
 // A process that ends by Done, a cancel or a termination never touches this
 // class. A flood of failures from all workers shares one lock, so a failure is
@@ -46,7 +46,7 @@ struct FailureQuery {
   uint64_t since_unix_ns = 0;     // of the end; 0: any
   uint64_t after = 0;             // only failures with a greater id
   bool newest_first = false;
-  // Where the page begins: `next` of the previous page; 0: at the beginning.
+  // The beginning of the page: `next` of the previous page; 0: the first page.
   uint64_t first = 0;
   size_t page_size = 0;
   Owner by = Owner::kAny;  // only the failures that `by` sees
@@ -63,7 +63,7 @@ class Failures {
   static constexpr size_t kMaxMessageBytes = 1024;
 
   // `told` is called with each failure, on the thread of the process, and must
-  // not block; null: nobody is told.
+  // not block; null: nothing is called.
   using Told = std::function<void(const ProcessFailure&)>;
 
   Failures(const LiveLimits& limits, const Clock& clock, const Names& names,

@@ -32,8 +32,8 @@ namespace actord::runtime {
 absl::Status CheckName(std::string_view field, std::string_view name);
 
 // Writes a change into the journal before another thread can see it. Called
-// under the lock of the table, when nothing else can refuse the change. False:
-// nothing may change.
+// under the lock of the table, when all other checks have passed. False: the
+// change must not happen.
 using Commit = absl::FunctionRef<bool()>;
 inline bool AlwaysCommits() { return true; }
 inline constexpr bool (&kNoCommit)() = AlwaysCommits;
@@ -52,12 +52,11 @@ class Names {
   // another process holds the name, and its PID is stored in `holder`.
   // FAILED_PRECONDITION: the process does not live. RESOURCE_EXHAUSTED: the
   // process has kMaxOfProcess names. INVALID_ARGUMENT: `name` is not a valid
-  // name.
-  // `commit`: see Commit. UNAVAILABLE: it has refused.
+  // name. `commit`: see Commit. UNAVAILABLE: `commit` has refused.
   absl::Status Register(std::string_view name, const Pid& pid, Pid& holder,
                         Commit commit = kNoCommit);
-  // Register for a process of `owner` that `commit` makes findable, or that may
-  // be dormant.
+  // As Register, for a process of `owner` that `commit` makes findable, or that
+  // may be dormant.
   absl::Status RegisterNew(std::string_view name, Owner owner, const Pid& pid,
                            Pid& holder, Commit commit = kNoCommit);
   // NOT_FOUND: the process does not hold the name.

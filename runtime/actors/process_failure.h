@@ -1,6 +1,7 @@
-// How a process failed: its end, and all that a person needs to find the cause.
+// The failure of a process: its end, and all facts that a person needs to find
+// the cause.
 //
-// Thread-safety: a plain value. Ownership: it owns its contents.
+// Thread-safety: a plain value. Ownership: the value owns its contents.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +27,16 @@ struct ProcessFailure {
   uint64_t steps = 0;
   uint64_t started_unix_ns = 0;
   uint64_t ended_unix_ns = 0;
-  // A link to this process has ended the process. Empty: no link has.
+  // The linked process whose end has ended the process. Empty: no link has
+  // ended it.
   Pid linked;
-  // The process that failed first, from which the failure came over one link or
-  // several. Empty if `linked` is.
+  // The process that failed first; its failure came over one link or several.
+  // Empty if `linked` is empty.
   Pid first_cause;
 };
 
-// Whether nobody asked for such an end. Cancels and terminations are orders,
-// and Done is success.
+// Whether such an end is a failure. Nobody asked for it: cancels and
+// terminations are orders, and Done is success.
 constexpr bool IsFailure(EndKind kind) {
   switch (kind) {
     case EndKind::kFailed:
@@ -50,7 +52,7 @@ constexpr bool IsFailure(EndKind kind) {
   return false;
 }
 
-// The outcome of a process that failed so.
+// The outcome of a process with this failure.
 inline Outcome OutcomeOf(const ProcessFailure& failure) {
   return {.kind = failure.kind,
           .result = {},

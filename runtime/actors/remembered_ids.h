@@ -1,9 +1,10 @@
-// The ids of requests that were carried out, with what a repeat is answered:
-// the content of the request, and the process that it started or reached.
+// The ids of requests that were carried out, with the data for the answer to a
+// repeat: the content of the request, and the process that it started or
+// reached.
 //
 // Bounds: an id is forgotten after its time. When there would be more than
-// `max` ids, the id that has the least time left is forgotten. An id takes
-// about 140 bytes at most, however long its text is.
+// `max` ids, the id with the least time left is forgotten. An id takes at most
+// about 140 bytes, regardless of the length of its text.
 //
 // Thread-safety: one thread at a time.
 #pragma once
@@ -30,11 +31,11 @@ class RememberedIds {
 
   // Null: the id is not remembered. Valid until the next change.
   [[nodiscard]] const Entry* Find(const Fingerprint& key) const;
-  // Remembers an id that is not remembered, for `left_ns`, at most for the time
-  // of the bounds. Entries are to be added in the order in which they end.
+  // Remembers a new id for `left_ns`, at most for the time of the bounds.
+  // Entries must be added in the order in which they expire.
   void Remember(const Fingerprint& key, const Entry& entry, uint64_t now_ns,
                 uint64_t left_ns = UINT64_MAX);
-  // Forgets the ids whose time is over.
+  // Forgets expired ids.
   void ForgetOld(uint64_t now_ns);
 
   [[nodiscard]] size_t size() const { return entries_.size(); }
@@ -51,7 +52,7 @@ class RememberedIds {
 
   const RequestIdBounds bounds_;
   absl::flat_hash_map<Fingerprint, Entry, Hash> entries_;
-  // One for each entry, in the order in which they end.
+  // One for each entry, in the order in which they expire.
   std::deque<Expiry> expiries_;
 };
 

@@ -1,21 +1,20 @@
 // Remembers which id started or reached which process. So a repeated Submit
 // (request_id) or Send (message_id) gets the answer of the first call, and
-// makes no second process or message. This is the one place that decides
-// whether a request is a repeat.
+// makes no second process or message. Only this class decides whether a request
+// is a repeat.
 //
 // An id is *in flight* from its first Begin until End, and *remembered* after
 // an End with success. A failure is not remembered: it had no effect, and the
 // next call with that id is a first call again.
 //
-// An id that started or reached a durable process is durable: it stands in the
-// record of the journal that did it, the store keeps it, and Restore brings it
+// An id that started or reached a durable process is durable: the record of the
+// request in the journal holds it, the store keeps it, and Restore brings it
 // back at the next start. Its End comes when that record is durable, so a
-// repeat is not answered before. All other ids end with the daemon.
+// repeat is not answered earlier. All other ids end with the daemon.
 //
-// Bounds: durable ids and all others have bounds of their own
-// (remembered_ids.h). The ids in flight are limited by the unary calls in
-// progress, which the server limits, and by the outstanding submissions of each
-// stream.
+// Bounds: durable ids and other ids have separate bounds (remembered_ids.h).
+// The ids in flight are limited by the unary calls in progress, which the
+// server limits, and by the outstanding submissions of each stream.
 //
 // Thread-safety: every function may be called from any thread. Callbacks run
 // without the lock, on the thread that calls Begin or End.
@@ -47,22 +46,22 @@ Fingerprint RequestKeyOf(const SipKey& secret, Owner owner,
 class RequestIds {
  public:
   using Callback = absl::AnyInvocable<void(const absl::StatusOr<Pid>&) &&>;
-  // Stands for an owner and an id: each owner has ids of its own. Of this start
-  // of the daemon alone.
+  // Stands for an owner and an id: each owner has ids of its own. Valid only in
+  // this start of the daemon.
   using Key = Fingerprint;
 
   struct Options {
     RequestIdBounds bounds;   // of ids that end with the daemon
     RequestIdBounds durable;  // of durable ids; used with a store
     SipKey ids;               // secret: nobody can make two ids with one Key
-    SipKey contents;          // for fingerprints; of the store, if there is one
+    SipKey contents;  // for fingerprints; the store's key, if there is one
   };
 
   // `clock` is borrowed.
   RequestIds(const Options& options, const Clock& clock);
 
   [[nodiscard]] Key KeyOf(Owner owner, std::string_view id) const;
-  // With this key the content of a request is hashed.
+  // The key with which the content of a request is hashed.
   [[nodiscard]] const SipKey& content_key() const { return options_.contents; }
 
   enum class Role {
@@ -76,7 +75,7 @@ class RequestIds {
   // answer.
   void End(const Key& key, const absl::StatusOr<Pid>& answer);
   // Remembers an id of the store for `left_ns`. To be called in the order in
-  // which the ids end, before Begin of any of them.
+  // which the ids expire, before Begin of any of them.
   void Restore(const Key& key, const RememberedIds::Entry& entry,
                uint64_t left_ns);
 

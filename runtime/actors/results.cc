@@ -21,7 +21,8 @@ void Results::Put(const Pid& pid, Outcome&& outcome, bool keep,
   keep = keep && charge <= limits_.result_max_bytes();
   const uint64_t now = keep ? clock_.CoarseMonotonicNs() : 0;
   std::unique_ptr<OutcomeTable::Block> block;
-  // Made here, so that no thread waits for its page faults under the lock.
+  // The block is made here, so that no thread waits for its page faults under
+  // the lock.
   if (keep && WantsBlock()) block = OutcomeTable::NewBlock();
   std::vector<Waiter> waiters;
   bool is_first = false;

@@ -30,8 +30,8 @@
 //
 // A Demonitor or an Unlink removes the watch in either of the first two states.
 // An event whose watch is not in `fired_monitors` or `fired_links` has no
-// effect. So a step that has removed a watch is followed by no end from that
-// watch, wherever the event is by then. A link that is made again and fires has
+// effect. So no end from a watch follows the step that has removed the watch,
+// wherever its event is by then. A link that is made again and fires has
 // another number (`ends`), so the event of the earlier link does not count for
 // it.
 //
@@ -85,8 +85,8 @@ class Ties {
   [[nodiscard]] size_t CountOf(const Pid& self) const;
   // Precondition: the tag of a new monitor is new.
   void Apply(TieEffect&& tie, Process& process, const Pid& self, Lane& lane);
-  // `by`: who has to see the other process; not set: the owner of `self`. The
-  // recovery says kAny, and wakes no dormant process.
+  // `by`: the owner that must see the other process; unset: the owner of
+  // `self`. The recovery passes kAny, and wakes no dormant process.
   // Precondition: `tag` is new.
   void Monitor(const Pid& self, uint64_t tag, const Pid& watched, Lane& lane,
                std::optional<Owner> by = {});
@@ -101,7 +101,7 @@ class Ties {
   // now; nullopt: `self` has removed the link, and does not end.
   [[nodiscard]] std::optional<std::string> TakeLinkedEnd(const Pid& self,
                                                          const Envelope& end);
-  // The link by which `self` ends. Nullopt: it does not end by a link.
+  // The link by which `self` ends. nullopt: it does not end by a link.
   struct EndingLink {
     Pid linked;  // the process at the other end
     Pid first;   // the process that failed first

@@ -203,7 +203,8 @@ void Ties::Tell(const Watcher& watcher, uint32_t end, const Ended& ended,
     const FoundProcess process = processes_.Find(watcher.pid);
     if (!process) return;
     type = process->type.load(std::memory_order_acquire);
-    // A durable process may have fallen asleep, and its slot be another's.
+    // A durable process may have become dormant, and its slot may have another
+    // process.
     if (!IsHomePid(watcher.pid) || process.IsStill()) break;
   }
   const bool traps = type != nullptr && rules::TrapsExits(*type->descriptor);

@@ -16,7 +16,7 @@ enum class CounterKind {
   kGauge,  // a size now
 };
 
-// What users see of a counter beside its value.
+// The part of a counter that users see beside its value.
 struct CounterInfo {
   const char* name;
   const char* unit;

@@ -29,8 +29,8 @@ size_t RoundedUp(size_t bytes, size_t unit) {
 AlternateStack::AlternateStack() {
   if (!ThreadNeedsOne()) return;
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  // The kernel stores the registers of the processor there; some processors
-  // have many.
+  // The kernel stores the processor's registers there; some processors have
+  // many registers.
   const long registers = std::max(0L, sysconf(_SC_MINSIGSTKSZ));
   const size_t usable =
       RoundedUp(kMinBytes + static_cast<size_t>(registers), page);

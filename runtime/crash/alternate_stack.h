@@ -1,11 +1,11 @@
 // A stack for the signal handlers of one thread. A handler on the stack of the
 // thread could not run after that stack has overflowed.
 //
-// The memory is reserved, and taken when a handler first uses it. A page below
-// it that nobody may access ends a handler that needs more. A thread that has
+// The memory is reserved first, and taken when a handler uses it. An
+// inaccessible page below it ends a handler that needs more. A thread that has
 // an alternate stack already keeps that stack; AddressSanitizer gives each
-// thread one. If the system has no memory left, the thread has no such stack:
-// a stack overflow then ends the program without a report.
+// thread one. If the system has no memory left, the thread has no such stack: a
+// stack overflow then ends the program without a report.
 //
 // Thread-safety: the constructor and the destructor on the thread that the
 // object serves. On a simulated thread (fail_point.h) the object does nothing.
@@ -29,7 +29,7 @@ class AlternateStack {
   [[nodiscard]] bool is_in_use() const { return memory_ != nullptr; }
 
  private:
-  // With the page that nobody may access.
+  // Includes the inaccessible page.
   void* memory_ = nullptr;
   size_t bytes_ = 0;
 };

@@ -27,7 +27,7 @@ namespace actord::runtime {
 struct RunningCode {
   std::string_view plugin = {};
   std::string_view version = {};
-  // The file of a plugin whose name is not known yet; `plugin` is "" then.
+  // The file of a plugin whose name is not known yet; then `plugin` is "".
   std::string_view file = {};
   // For example "Step".
   std::string_view function = {};
@@ -62,7 +62,7 @@ class LaneScope {
   LaneScope(const LaneScope&) = delete;
   LaneScope& operator=(const LaneScope&) = delete;
 
-  // The call that the lane's Hold announces; nullopt: no call is under way.
+  // The call that the lane's Hold announces; nullopt: no call is running.
   // `version`: see VersionScope; may be null.
   [[nodiscard]] std::optional<RunningCode> Code(
       const ProcessType* version) const;

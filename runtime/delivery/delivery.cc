@@ -69,7 +69,7 @@ Posted Delivery::WithDurable(const Pid& to, Owner by, Deliver deliver) {
     if (process && Sees(by, process->owner.load(std::memory_order_relaxed))) {
       return deliver(process);
     }
-    // It has ended meanwhile, or has fallen asleep again.
+    // It has ended in the meantime, or is dormant again.
   }
   return WhyNobody(to, by);
 }
@@ -228,7 +228,7 @@ absl::Status Delivery::Explain(Owner by, const Pid& to, Result why,
   ACTORD_ASSERT(why != Result::kDelivered,
                 "delivery.h: the event was not delivered");
   if (why == Result::kOverQuota) {
-    // If the process has ended since, the error says so.
+    // If the process has ended since, the error reports that.
     if (const auto owner = processes_.OwnerOf(to)) {
       return OverQuota(processes_.mailbox_bytes_of().MaxOf(*owner), lane);
     }

@@ -121,8 +121,9 @@ class Delivery {
                        uint64_t position = 0);
 
   // Puts messages into the empty in_hand of a reserved process, whose word
-  // already counts these messages. `charged`: who is charged for their bytes.
-  // `position`: of the first message in the journal; 0: they are not in it.
+  // already counts these messages. `charged`: the owner who is charged for
+  // their bytes. `position`: of the first message in the journal; 0: they are
+  // not in it.
   static void Preload(Process& process, const std::vector<Message>& messages,
                       Owner charged, uint64_t position, Lane& lane);
 
@@ -130,7 +131,7 @@ class Delivery {
   // its quota of mailbox bytes, `max`; counts it.
   static absl::Status OverQuota(uint64_t max, Lane& lane);
 
-  // Charges a message that a new process begins with. False: its owner has no
+  // Charges one of the first messages of a new process. False: its owner has no
   // room for it.
   [[nodiscard]] bool ChargeFirst(const Process& child,
                                  Envelope& message) const {
@@ -157,8 +158,8 @@ class Delivery {
   [[gnu::noinline]] Posted WhyNobody(const Pid& to, Owner by) const {
     return processes_.HasEnded(to, by) ? Posted::kEnded : Posted::kUnknown;
   }
-  // Calls `deliver` with the process, which stays in its slot meanwhile.
-  // kEnded, kUnknown: there is none that `by` sees.
+  // Calls `deliver` with the process, which stays in its slot during the call.
+  // kEnded, kUnknown: `by` sees no such process.
   template <typename Deliver>
   Posted WithDurable(const Pid& to, Owner by, Deliver deliver);
   // The rest of SendTogether, when the process is found.

@@ -2,7 +2,8 @@
 // the position of the event's body, so that the step that consumes an event can
 // name it.
 //
-// Thread-safety: any thread, with its own lane. Ownership: of the caller.
+// Thread-safety: any thread, with its own lane. Ownership: the caller owns the
+// envelopes.
 #pragma once
 
 #include <actord/text.h>
@@ -50,7 +51,7 @@ inline Envelope* NewLoggedMessage(const actord_pid& from,
   return envelope;
 }
 
-// `tag`: of the yield of the caller, `from`.
+// `tag`: the tag of the yield of the caller, `from`.
 inline Envelope* NewLoggedCall(const actord_pid& from, uint64_t tag,
                                std::string_view topic,
                                const actord_payload& payload, uint64_t position,

@@ -1,14 +1,14 @@
-// The processes in quarantine, and why each is there. A process in quarantine
-// keeps its image, its mailbox, its name and its ties. It takes messages, and
-// no step. It leaves the quarantine when somebody asks it to try again and its
-// state can be restored, or when it ends.
+// The processes in quarantine, with the reasons. A process in quarantine keeps
+// its image, its mailbox, its name and its ties. It accepts messages, and takes
+// no step. It leaves quarantine when a retry restores its state, or when it
+// ends.
 //
 // The turn of the process enters and leaves (durable_turn.h), and the recovery
-// enters before the threads start. Calls from outside the turn look here:
+// enters before the threads start. Threads outside of the turn read this table:
 //
 // (1) A process enters before its turn fails the calls in its mailbox. A caller
-//     first delivers its call and then looks here. So either the turn finds the
-//     call, or the caller finds the quarantine.
+//     first delivers its call and then reads the table. So either the turn
+//     finds the call, or the caller finds the quarantine.
 // (2) A process leaves before its turn drops the calls that it still finds. So
 //     no call runs whose caller was told of the quarantine. (Not asserted: a
 //     call may come meanwhile. The order stands in DurableTurn::Leave.)
@@ -46,26 +46,27 @@ class Quarantine {
   Quarantine(const Quarantine&) = delete;
   Quarantine& operator=(const Quarantine&) = delete;
 
-  // A process with `entry.sequence` 0 is new, and gets the next number. One
-  // that was here before keeps its number and its time.
+  // A process with `entry.sequence` 0 is new, and gets the next number. A
+  // process that was here before keeps its number and its time.
   void Enter(QuarantineEntry entry);
-  // What a process that leaves takes with it.
+  // The data of a process that leaves.
   struct Left {
     QuarantineEntry entry;
-    // Who waits for the new try.
+    // The callers that wait for the retry.
     std::vector<Retried> waiting;
   };
-  // Leaves, if somebody has asked for a new try. Otherwise nullopt.
+  // Leaves, if a retry was requested. Otherwise nullopt.
   std::optional<Left> LeaveIfAsked(const Pid& pid);
-  // The process has ended. Whoever waits for a new try is told.
+  // To be called when the process has ended. Calls back the callers that wait
+  // for a retry.
   void End(const Pid& pid);
 
-  // Notes that `done` waits for a new try of the process. False: the process is
-  // not in quarantine, and `done` stays as it is. `wakes`: the caller has to
-  // wake the process (kEventUpgrade).
+  // Notes that `done` waits for a retry of the process. False: the process is
+  // not in quarantine, and `done` is unchanged. `wakes`: the caller must wake
+  // the process (kEventUpgrade).
   [[nodiscard]] bool Ask(const Pid& pid, Retried& done, bool& wakes);
-  // Calls back whoever waits, with `status`. Later calls of Ask are answered
-  // with it, too.
+  // Calls back all waiting callers, with `status`. Later calls of Ask get it,
+  // too.
   void AbandonAll(const absl::Status& status);
 
   [[nodiscard]] bool Has(const Pid& pid) const {
@@ -74,7 +75,7 @@ class Quarantine {
   }
   // PROCESS_QUARANTINED with the reason of the entry.
   static absl::Status RefusalOf(const QuarantineEntry& entry);
-  // The same; OK: the process is not in quarantine.
+  // The same for a PID; OK: the process is not in quarantine.
   [[nodiscard]] absl::Status Refusal(const Pid& pid) const;
   // Why the process is in quarantine; "": it is not.
   [[nodiscard]] std::string ReasonOf(const Pid& pid) const;
@@ -82,8 +83,9 @@ class Quarantine {
     return size_.load(std::memory_order_relaxed);
   }
 
-  // Lists a page, the longest in quarantine first, from `first_sequence` on. At
-  // most `page_size` entries, and examines at most kMaxLookedAt.
+  // Lists a page from `first_sequence` on, the processes that entered first at
+  // the front. Returns at most `page_size` entries, and examines at most
+  // kMaxLookedAt.
   [[nodiscard]] QuarantinePage List(const QuarantineFilter& filter,
                                     uint64_t first_sequence,
                                     size_t page_size) const;
@@ -103,7 +105,7 @@ class Quarantine {
   Members members_ ABSL_GUARDED_BY(mutex_);  // by their sequences
   absl::flat_hash_map<Pid, uint64_t> sequences_ ABSL_GUARDED_BY(mutex_);
   absl::Status abandoned_ ABSL_GUARDED_BY(mutex_);
-  // Of members_. Written under mutex_.
+  // Size of members_. Written under mutex_.
   std::atomic<uint64_t> size_{0};
 };
 

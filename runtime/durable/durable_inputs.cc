@@ -65,8 +65,8 @@ Sent DurableInputs::Refuse(const Pid& to, uint64_t position, size_t count,
       posted == Posted::kMailboxFull || posted == Posted::kOverQuota;
   const records::DropReason reason =
       is_full ? records::DropReason::kMailboxFull : records::DropReason::kEnded;
-  // Nothing acts after its sender was told that it does not, and nothing that
-  // its sender still has becomes a dead letter.
+  // A refused message must not act later, and a message that its sender still
+  // has must not become a dead letter.
   records::Dropped dropped{.to = to, .reason = reason, .is_told = true};
   if (id.is_set()) {
     dropped.request = id.id->id;

@@ -1,6 +1,6 @@
-// What durable processes accept from outside the durable set. An input is in
-// the journal before it is in the mailbox; its sender is told when its
-// record is durable.
+// Inputs that durable processes accept from outside the durable set. An input
+// is in the journal before it is in the mailbox. Its sender is answered when
+// the record is durable.
 //
 // Thread-safety: any thread, with its own lane.
 #pragma once
@@ -19,14 +19,14 @@
 
 namespace actord::runtime {
 
-// The fate of what was sent from outside.
+// The result of an input.
 struct Sent {
   absl::Status status;
-  // The sender is told when the record at this position is durable; 0: at once.
-  // That holds for an error, too.
+  // The sender is answered when the record at this position is durable; 0: at
+  // once. The same holds for an error.
   uint64_t position = 0;
 
-  // `place` gets the position, unless null.
+  // Stores the position in `place`, unless that is null.
   absl::Status Tell(uint64_t* place) const {
     if (place != nullptr) *place = position;
     return status;
@@ -51,17 +51,17 @@ class DurableInputs {
 
   // Sends all messages or none: as Delivery::SendAll, for a durable process.
   // `id`: stands in the record, and is forgotten if the messages are refused.
-  // No messages: the record holds the id alone.
+  // No messages: the record holds only the id.
   Sent SendAll(Owner by, const Pid& to, std::span<const Message> messages,
                Lane& lane, ReadyList* ready = nullptr, const InputId& id = {});
-  // A cancel or a terminate: as Delivery::Control. `deadline_ns`: how long
-  // after a cancel the process is terminated, by the caller; 0: never.
+  // A cancel or a terminate: as Delivery::Control. `deadline_ns`: the time
+  // after a cancel at which the caller terminates the process; 0: never.
   Sent Control(Owner by, const Pid& to, uint16_t type, std::string_view reason,
                uint64_t deadline_ns, Lane& lane);
 
-  // The fate of bodies that are in the journal from `position` on and were not
-  // delivered, for the reason `posted` that `status` explains: takes them out
-  // of the mailbox that the journal has, and forgets their id.
+  // For bodies that are in the journal from `position` on and were not
+  // delivered, for the reason `posted` that `status` explains: removes them
+  // from the mailbox in the journal, and forgets their id.
   Sent Refuse(const Pid& to, uint64_t position, size_t count, Posted posted,
               absl::Status status, const InputId& id = {});
 

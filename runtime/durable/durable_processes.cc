@@ -15,7 +15,7 @@
 namespace actord::runtime {
 namespace {
 
-// What a thread keeps to encode records in.
+// Memory that a thread keeps for the encoding of records.
 constexpr size_t kMaxHeldBytes = 64 << 10;
 
 bool IsFromOutside(uint16_t kind) {
@@ -45,8 +45,8 @@ DurableProcesses::~DurableProcesses() {
 absl::StatusOr<uint64_t> DurableProcesses::AppendAll(
     std::span<const Record> records) {
   Journal& journal = store_.journal();
-  // Somebody outside will wait for what comes from outside. The commit thread
-  // knows that when the record wakes it, so it does not fall asleep again.
+  // The sender of an input from outside will wait for it. So the commit thread
+  // should not fall asleep again after the record has woken it.
   if (IsFromOutside(records[0].kind)) journal.Expect();
   Journal::Reservation reservation;
   const absl::Status status =
@@ -211,7 +211,8 @@ uint32_t DurableProcesses::HomeFor(std::string_view name) {
   if (name.empty()) {
     return next_home_.fetch_add(1, std::memory_order_relaxed) % kHomes;
   }
-  // Fixed for ever: a name has its home on every node and in every version.
+  // Fixed for ever: every node and every version must find the same home for a
+  // name.
   return static_cast<uint32_t>(FingerprintOf({}, {{name}}).low % kHomes);
 }
 
@@ -246,7 +247,7 @@ DurableState& DurableProcesses::StateOf(const Process& process) const {
 
 DurableState& DurableProcesses::BeginAgain(const Process& process) {
   DurableState& state = Begin(process);
-  live_.fetch_sub(1, std::memory_order_relaxed);  // it was counted all along
+  live_.fetch_sub(1, std::memory_order_relaxed);  // it was counted all the time
   // No id of a call comes again.
   state.next_call = calls_of_dormant_.load(std::memory_order_relaxed);
   return state;

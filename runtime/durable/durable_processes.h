@@ -1,5 +1,6 @@
-// The durable processes of this runtime: their homes, what a turn knows of each
-// beside the process itself, and the way of their records into the journal.
+// The durable processes of this runtime: their homes, the durable state of each
+// process beside the process itself, and the way of their records into the
+// journal.
 //
 // Thread-safety: any thread; a DurableState belongs to the turn of its process.
 #pragma once
@@ -33,12 +34,12 @@
 
 namespace actord::runtime {
 
-// What a process in quarantine needs to go on.
+// The data with which a process leaves quarantine.
 struct HeldInQuarantine {
   bool was_blocked = false;
   bool step_due = false;
-  // The completions, cancels and ends of ties that have come meanwhile, and
-  // that no step has seen. Owned.
+  // The completions, cancels and ends of ties that have come since, and that no
+  // step has seen. Owned.
   EnvelopeList held;
   bool holds_cancel = false;
 };
@@ -47,8 +48,8 @@ struct DurableState {
   // The next turn restores the state, from `image`, or by `history`, or both.
   bool restore_due = false;
   std::optional<std::string> image;
-  // Of a replay type: the answers that Init got and its input, unless there is
-  // an image, and the steps since then.
+  // For a replay type: the answers that Init got and its input, unless there is
+  // an image; and the steps since then.
   std::string init;
   Payload input;
   std::vector<StepOfHistory> history;
@@ -58,11 +59,12 @@ struct DurableState {
   // Of a replay type: what the journal holds since the last image.
   uint64_t history_steps = 0;
   uint64_t history_bytes = 0;
-  // With an image a restart need not run more steps again than these.
+  // After this many steps an image is due, so that a restart need not run more
+  // of them again.
   [[nodiscard]] bool IsImageDue() const {
     return history_steps >= 1000 || history_bytes >= 64 << 10;
   }
-  // Whether the history has reached a part of its limits: 1 / `share` of them.
+  // Whether the history has reached 1 / `share` of its limits.
   [[nodiscard]] bool HasHistory(const DurableLimits& limits,
                                 uint64_t share) const {
     const auto has = [share](uint64_t amount, uint64_t max) {
@@ -81,24 +83,24 @@ struct DurableState {
     history_bytes =
         has_image ? 0 : history_bytes + step.record.size() + consumed_bytes;
   }
-  // The plugin whose code has the state, as the store has it, once Init has
+  // The plugin whose code holds the state, as the store has it, once Init has
   // returned.
   records::PluginNumber plugin = records::kNoPlugin;
-  // The position of the last record that says so; 0: there is none of this run.
+  // The position of the last record that says so; 0: this run has written none.
   uint64_t upgraded_at = 0;
   // How the process is durable, once Init has returned.
   records::Durability durability = records::Durability::kImage;
   // Set: the process is in quarantine (quarantine.h).
   std::optional<HeldInQuarantine> quarantined;
-  // Who waits for the answer to a call.
+  // The caller that waits for the answer to a call.
   struct Caller {
-    uint64_t handle = 0;   // of a caller outside or a volatile process
-    YieldToken yield;      // of a durable process; empty: another caller
+    uint64_t handle = 0;   // for a caller outside or a volatile process
+    YieldToken yield;      // for a durable process; empty: another caller
     bool is_kept = false;  // a call from outside with a message id
   };
-  // The calls that the process has received and not answered, by the id that
-  // names each for the process: of a durable caller the position of the call,
-  // of another one CallIdOf.
+  // The calls that the process has received and not answered, by the id under
+  // which the process knows each call: the position of the call for a durable
+  // caller, CallIdOf for any other.
   absl::flat_hash_map<uint64_t, Caller> calls;
   uint64_t next_call = 0;
   // At this size, calls whose callers have given up are removed.
@@ -119,8 +121,8 @@ struct DurableState {
   std::shared_ptr<std::atomic<bool>> starting;
   // The process.spawn of a durable parent that waits for Init; empty: none.
   YieldToken spawn;
-  // The process has ended, and nobody knows it yet, because the record of the
-  // end is not durable.
+  // The process has ended, but the end is not visible yet, because its record
+  // is not durable.
   struct End {
     EndCause cause;
     Payload result;
@@ -128,7 +130,7 @@ struct DurableState {
   std::optional<End> end;
 };
 
-// Its time is that of the store.
+// As LastingTime, gives the time of the store.
 class DurableProcesses final : public DurableLog, public LastingTime {
  public:
   // `processes` gets the homes. Both are borrowed.
@@ -150,11 +152,11 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   // failed or is closed.
   template <typename OneRecord>
   absl::StatusOr<uint64_t> Append(const OneRecord& record);
-  // The same for encoded records that are reserved together; the position of
-  // the first one. Precondition: there are some.
+  // The same for encoded records that are reserved together; returns the
+  // position of the first one. Precondition: there is at least one.
   absl::StatusOr<uint64_t> AppendAll(std::span<const Record> records);
-  // PAYLOAD_TOO_LARGE, for this field of a request: a record of this size would
-  // not be appended.
+  // PAYLOAD_TOO_LARGE, naming this field of a request: a record of this size
+  // would be refused.
   [[nodiscard]] absl::Status CheckSize(std::string_view field,
                                        size_t bytes) const;
   // The status of Append for a record that holds this field of a request:
@@ -182,17 +184,18 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   // Work from outside is refused: with STORE_FULL if the disk has no room for
   // it, and with JOURNAL_BEHIND if the disk is behind.
   [[nodiscard]] absl::Status CheckRoom() const;
-  // STORE_FULL alone, for work that has waited until the disk was not behind.
+  // Only STORE_FULL, for work that has waited until the disk was no longer
+  // behind.
   [[nodiscard]] absl::Status CheckFull() const;
   // For a call: the same errors if durable processes take no steps now.
   [[nodiscard]] absl::Status CheckTurns() const;
-  // For what ends or completes something: the same errors if the thread would
-  // wait for room in the ring.
+  // For ends and completions: the same errors if the thread would wait for room
+  // in the ring.
   [[nodiscard]] absl::Status CheckFilling() const;
 
-  // PROCESS_LIMIT, for a process that has got no PID.
+  // PROCESS_LIMIT, for a process that got no PID.
   [[nodiscard]] absl::Status NoPlace() const;
-  // DRAINING, for the submitter of a process whose Init is put off until the
+  // DRAINING, for the submitter of a process whose Init is postponed until the
   // next start.
   static absl::Status BeginsLater();
 
@@ -207,27 +210,29 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   // of the process.
   DurableState& Begin(const Process& process);
   DurableState& StateOf(const Process& process) const;
-  // Ends the state. In the last turn of the process, or instead of a first.
+  // Ends the state. To be called in the last turn of the process, or instead of
+  // a first turn.
   void Forget(const Process& process);
-  // For a process that is about to become dormant: no id of a call comes again
-  // when it is back. In its turn.
+  // For a process that is about to become dormant, in its turn: no id of a call
+  // may come again when it is back.
   void NoteCalls(const DurableState& state);
-  // Ends the state of a process that is dormant by now. In its turn.
+  // Ends the state of a process that has just become dormant. To be called in
+  // its turn.
   void ForgetDormant(const Process& process) { PlaceOf(process).reset(); }
   // Begin for a dormant process that comes back.
   DurableState& BeginAgain(const Process& process);
-  // The store has a dormant process. To be called by the recovery alone.
+  // Counts a dormant process of the store. To be called only by the recovery.
   void CountDormant() { live_.fetch_add(1, std::memory_order_relaxed); }
   // The children in the store that process.spawn has submitted and whose Init
   // has not returned: their parents' yields are not carried out again. Written
-  // by the recovery alone.
+  // only by the recovery.
   void NoteSpawn(const YieldToken& yield) { spawning_.insert(yield); }
   [[nodiscard]] bool IsSpawning(const YieldToken& yield) const {
     return spawning_.contains(yield);
   }
   // The id of call number `number` of a process in this start. A process may
-  // keep an id in its state, so no id comes again in a later start, nor is one
-  // the position of a call.
+  // keep an id in its state, so no id comes again in a later start, and no id
+  // is the position of a call.
   [[nodiscard]] uint64_t CallIdOf(uint64_t number) const {
     constexpr int kNumberBits = 39;
     constexpr uint64_t kMask = (uint64_t{1} << kNumberBits) - 1;
@@ -253,13 +258,12 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   const uint64_t start_;  // counts the openings of the store
   Homes homes_;
   std::atomic<uint32_t> next_home_{0};
-  // A record was refused, because the daemon ends. A later one, which may rest
-  // on it, is refused too: it could find room, if it is small.
+  // A record was refused, because the daemon ends. Later records are refused
+  // too, because they may rest on it. (A small record could still find room.)
   std::atomic<bool> takes_no_more_{false};
   std::atomic<uint64_t> live_{0};
-  // No dormant process has named more calls than this. Relaxed: a process that
-  // wakes up sees what it has written, because it sleeps and wakes under a
-  // lock.
+  // No dormant process has numbered more calls than this. Relaxed: a process
+  // that wakes up sees its own value, because it sleeps and wakes under a lock.
   std::atomic<uint64_t> calls_of_dormant_{0};
   absl::flat_hash_set<YieldToken> spawning_;
   Quarantine quarantine_;

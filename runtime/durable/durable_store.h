@@ -1,7 +1,7 @@
-// A store that is open: the journal that records go to, and what it held when
-// it was opened.
+// An open store: the journal for new records, and the contents of the store at
+// the time when it was opened.
 //
-// Thread-safety: as each part says. Lifetime: outlives the runtime.
+// Thread-safety: each part says its own. Lifetime: outlives the runtime.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +35,11 @@ struct StoredProcess {
 
   Pid pid;
   ProcessEntry entry;
-  // Not set: Init has not returned.
+  // Unset: Init has not returned.
   std::optional<std::string> image;
   std::vector<Event> mailbox;  // in the order of the positions
-  // The ends that the process has not been told, the earliest first.
+  // Ends of watched processes that the process has not received yet, the
+  // earliest first.
   struct Exit {
     Pid of;
     uint64_t tag = 0;  // of the monitor; 0: a link
@@ -48,8 +49,7 @@ struct StoredProcess {
   // Of a replay type: the steps since the image, or since Init.
   std::vector<StepOfHistory> history;
 
-  // The process waits for messages alone: as long as nothing comes for it, it
-  // can be dormant.
+  // The process waits only for messages: until one comes, it can be dormant.
   [[nodiscard]] bool WaitsForMessages() const {
     const records::RuntimeImage& runtime = entry.runtime;
     return entry.started && entry.durability == records::Durability::kImage &&
@@ -63,8 +63,8 @@ struct StoredProcess {
 struct StoredRequest {
   uint8_t kind = kMessageId;  // state_keys.h
   Owner owner = Owner::kNobody;
-  std::string id;    // not of the answer to a yield
-  YieldToken yield;  // of the answer to a yield
+  std::string id;    // unused for the answer to a yield
+  YieldToken yield;  // for the answer to a yield
   RequestEntry entry;
 };
 
@@ -78,19 +78,20 @@ class DurableStore {
  public:
   virtual ~DurableStore() = default;
 
-  // Makes everything durable, releases what waits for it, and ends the threads
-  // of the journal and of the releases. The runtime calls it when its own
-  // threads have stopped. Idempotent.
+  // Makes all records durable, releases everything that waits for them, and
+  // ends the threads of the journal and of the releases. The runtime calls it
+  // when its own threads have stopped. Idempotent.
   virtual void Close() = 0;
 
   // True: the disk has no room, or too little, for new work from outside. Ends
   // by itself when there is room.
   [[nodiscard]] virtual bool IsFull() const = 0;
-  // Null: nobody keeps which process a thread runs.
+  // Null: the store keeps no marks of running steps.
   [[nodiscard]] virtual StepMarks* marks() { return nullptr; }
   virtual Journal& journal() = 0;
   virtual Releases& releases() = 0;
-  // The time of the store's clock, in nanoseconds: it goes on over a downtime.
+  // The time of the store's clock, in nanoseconds. The clock also runs during a
+  // downtime.
   [[nodiscard]] virtual uint64_t NowNs() const = 0;
   // Calls `use` with each process that lives in the store, before the runtime
   // begins, until it returns an error. DATA_LOSS: the store is damaged.
@@ -103,25 +104,25 @@ class DurableStore {
   // turn of the process knows.) NOT_FOUND: no such process lives there. Any
   // thread. Waits for the disk.
   virtual absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid) = 0;
-  // The state store cannot be read: ends the program.
+  // Ends the program, because the state store cannot be read.
   virtual void FailRead(const absl::Status& status) = 0;
-  // The same for the outcomes that are kept, the oldest first.
+  // The same for the kept outcomes, the oldest first.
   virtual absl::Status ForEachOutcome(
       absl::FunctionRef<void(const Pid&, OutcomeEntry&&)> use) = 0;
-  // The same for the ids whose time is not over, in no order.
+  // The same for the ids that have not expired, in no order.
   virtual absl::Status ForEachRequest(
       absl::FunctionRef<void(StoredRequest&&)> use) = 0;
   // Calls `use` with the state store and the position of the first record that
-  // it does not stand for, after everything that is durable now was applied.
+  // it does not stand for, after all records that are durable now were applied.
   // `use` only reads. Returns its status; UNAVAILABLE: the store is closed. Any
   // thread but the store's own; waits for it.
   virtual absl::Status ReadState(
       absl::FunctionRef<absl::Status(StateStore& state, uint64_t applied)>
           use) = 0;
-  // Reads the answer to a call, after everything that is durable now was
+  // Reads the answer to a call, after all records that are durable now were
   // applied. Does not wait: `use` is called once, on the thread of the store or
-  // on this one, and must not block. nullopt: there is no answer of such a
-  // call, or the store is closed.
+  // on this one, and must not block. nullopt: there is no such answer, or the
+  // store is closed.
   virtual void ReadAnswerLater(
       const RequestId& call,
       absl::AnyInvocable<void(std::optional<StoredAnswer>) &&> use) = 0;
@@ -134,8 +135,8 @@ class DurableStore {
   // The bounds of the request ids, and of the message ids, that the store
   // keeps.
   [[nodiscard]] virtual RequestIdBounds request_id_bounds() const = 0;
-  // The key for the fingerprints of requests: of this store for ever, and
-  // secret.
+  // The key for the fingerprints of requests. It is secret, and the store never
+  // changes it.
   [[nodiscard]] virtual SipKey fingerprint_key() const = 0;
 };
 

@@ -46,7 +46,7 @@ absl::Status InputBatch::Add(Owner by, const Pid& to, const Message& message,
   }
   ++waiting.count;
   waiting.units += units;
-  // Send writes the position.
+  // Send sets the position.
   items_.push_back({to, by, item,
                     NewLoggedMessage({}, message.topic, payload, 0, lane_),
                     begin, size});

@@ -4,8 +4,8 @@
 // A batch belongs to one sender. Each message is in the journal before it is in
 // a mailbox, and messages to one process keep their order.
 //
-// Thread-safety: one thread, with its own lane. Ownership: borrows all but the
-// messages that were added and not sent.
+// Thread-safety: one thread, with its own lane. Ownership: owns the messages
+// that were added and not sent; borrows everything else.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,8 @@ class InputBatch {
   InputBatch(DurableProcesses& durable, DurableInputs& inputs,
              Delivery& delivery, Lane& lane)
       : durable_(durable), inputs_(inputs), delivery_(delivery), lane_(lane) {}
-  // Drops the messages that were not sent. Nobody may have been told of them.
+  // Drops the messages that were not sent. Their senders must not have been
+  // answered.
   ~InputBatch();
   InputBatch(const InputBatch&) = delete;
   InputBatch& operator=(const InputBatch&) = delete;
@@ -41,16 +42,17 @@ class InputBatch {
   absl::Status Add(Owner by, const Pid& to, const Message& message,
                    uint64_t item);
 
-  // What the records of the messages take, in bytes. The caller sends a batch
-  // before it grows above a few MiB: the journal reserves no more together.
+  // The size of the records of the messages, in bytes. The caller must send a
+  // batch before it grows above a few MiB, because the journal reserves no more
+  // at once.
   [[nodiscard]] size_t bytes() const { return bytes_.size(); }
 
-  // Appends the messages and delivers them. Returns the position that the
-  // sender waits for before it is told of any of them; 0: nothing was appended.
-  // `delivered` is called after each message that was delivered, with the bytes
-  // of its record, and may enqueue what `ready` holds, which gets the process.
-  // `refused` is called for each message that was not: its mailbox was full,
-  // its process had ended, or the journal takes nothing.
+  // Appends the messages and delivers them. Returns the position for which the
+  // sender must wait before any message is acknowledged; 0: nothing was
+  // appended. `delivered` is called after each delivered message, with the
+  // bytes of its record; `ready` then has the process, which it may enqueue.
+  // `refused` is called for each message that was not delivered: its mailbox
+  // was full, its process had ended, or the journal takes no records.
   uint64_t Send(
       ReadyList& ready, absl::FunctionRef<void(size_t bytes)> delivered,
       absl::FunctionRef<void(uint64_t item, const absl::Status& why)> refused);

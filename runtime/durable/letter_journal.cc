@@ -9,7 +9,7 @@
 namespace actord::runtime {
 namespace {
 
-// Letters that one record names.
+// Maximum number of letters in one record.
 constexpr size_t kPerRecord = 1000;
 
 }  // namespace

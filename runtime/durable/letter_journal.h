@@ -1,4 +1,4 @@
-// Writes into the journal what becomes of dead letters: RESENT and FORGOTTEN.
+// Writes the ends of dead letters into the journal: RESENT and FORGOTTEN.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -16,7 +16,7 @@ namespace actord::runtime {
 
 class LetterJournal final : public LetterLog {
  public:
-  // All are borrowed. `shared_lane`: of threads that run no workers.
+  // All are borrowed. `shared_lane`: the lane of threads that run no workers.
   LetterJournal(DurableProcesses& durable, Delivery& delivery,
                 ProcessTable& processes, Lane& shared_lane)
       : durable_(durable),
@@ -25,10 +25,10 @@ class LetterJournal final : public LetterLog {
         lane_(shared_lane) {}
 
   void Forget(const std::vector<uint64_t>& positions) override;
-  // A durable receiver gets the message once, whatever crashes: the message and
-  // the end of the letter are one record, and it is written before the message
-  // is in the mailbox. If the letter itself is not in the journal, a crash
-  // loses it anyway.
+  // A durable receiver gets the message once, also after a crash: one record
+  // holds the message and the end of the letter, and it is written before the
+  // message is in the mailbox. If the letter itself is not in the journal, a
+  // crash loses it in any case.
   absl::Status Resend(Owner by, const Pid& to, const Envelope& message,
                       uint64_t& position) override;
 

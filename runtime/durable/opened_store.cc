@@ -12,11 +12,11 @@
 namespace actord::runtime {
 namespace {
 
-// The part of the reserve that segments do not take. The state store needs it
+// The share of the reserve that is kept from segments. The state store needs it
 // to make room.
 constexpr uint64_t kReserveShareOfState = 2;
 constexpr uint64_t kMaxReserveBytes = uint64_t{512} << 20;
-// Of one memory table of the state store.
+// Minimum size of one memory table of the state store.
 constexpr uint64_t kMinBufferBytes = 1 << 20;
 constexpr uint64_t kMaxBufferBytes = 64 << 20;
 
@@ -27,7 +27,7 @@ std::string ParentOf(std::string path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// What the keys of a process have behind their kind.
+// The part of a process's keys after the kind.
 std::string KeyOfPid(const Pid& pid) {
   std::string key;
   keys::Append(pid, key);
@@ -66,11 +66,12 @@ absl::Status OpenedStore::OpenState() {
   if (options_.open_state) {
     state = options_.open_state();
   } else {
-    // Of a backup that a crash has interrupted.
+    // Removes the leftovers of a backup that a crash has interrupted.
     const std::string& directory = options_.journal.directory;
     absl::Status removed = StoreBackup::RemoveLeftovers(directory);
     if (!removed.ok()) return removed;
-    // Without room RocksDB waits until as much as it writes at once is free.
+    // RocksDB waits until the disk has room for everything that it writes at
+    // once.
     state =
         RocksStateStore::Open({.directory = directory + "/state",
                                .write_buffer_bytes = std::clamp(
@@ -123,7 +124,7 @@ absl::Status OpenedStore::Start() {
   rounds_ = std::make_unique<StoreRounds>(*journal_, *applier_);
   const uint64_t before = applier_->applied();
   absl::Status status = CatchUp();
-  // A daemon that is started often ends its rounds here.
+  // A daemon that is restarted often ends its rounds here.
   if (status.ok() &&
       applier_->applied() - before >= options_.round_bytes / 16) {
     status = rounds_->EndRound();
@@ -305,7 +306,8 @@ RequestIdBounds OpenedStore::request_id_bounds() const {
 }
 
 SipKey OpenedStore::fingerprint_key() const {
-  // Not the id itself, which is the key of the chain of groups.
+  // The id itself must not be used, because it is the key of the chain of
+  // groups.
   const StoreId id = journal_->id();
   const SipKey key{id.high, id.low};
   return {SipHash(key, {{1}}), SipHash(key, {{2}})};

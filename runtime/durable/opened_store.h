@@ -44,14 +44,14 @@ class OpenedStore final : public DurableStore {
     // `round_ns` if it has grown at all.
     uint64_t round_bytes = 256 << 20;
     uint64_t round_ns = uint64_t{60} * 1'000'000'000;
-    // Called once, on any thread: journal or state store has failed, and the
-    // program must end with status 74.
+    // Called once, on any thread, when the journal or the state store has
+    // failed: the program must end with status 74.
     std::function<void(const absl::Status&)> failed;
-    // With less free room than this on the disk, IsFull. 0: the smaller of 5 %
-    // of the file system and 512 MiB.
+    // IsFull is true if the disk has less free room than this. 0: the smaller
+    // of 5 % of the file system and 512 MiB.
     uint64_t disk_reserve_bytes = 0;
-    // Threads that run workers, whose steps are marked in the file `running`
-    // (step_marks.h); 0: there is no such file.
+    // Number of threads that run workers. Their steps are marked in the file
+    // `running` (step_marks.h); 0: there is no such file.
     size_t marked_threads = 0;
     // As StepMarks::Options.
     uint32_t max_crashes = 3;
@@ -59,10 +59,9 @@ class OpenedStore final : public DurableStore {
     std::function<absl::StatusOr<std::unique_ptr<StateStore>>()> open_state;
   };
 
-  // Makes the store if it does not exist. When it returns, the state store
-  // stands for everything that the journal holds. Errors: those of
-  // Journal::Open; DATA_LOSS also if journal and state store do not belong
-  // together.
+  // Makes the store if it does not exist. When it returns, the state store has
+  // the effect of all records in the journal. Errors: those of Journal::Open;
+  // DATA_LOSS also if journal and state store do not belong together.
   static absl::StatusOr<std::unique_ptr<OpenedStore>> Open(Options options);
   ~OpenedStore() override;
   OpenedStore(const OpenedStore&) = delete;
@@ -74,7 +73,7 @@ class OpenedStore final : public DurableStore {
            awaits_room_.load(std::memory_order_relaxed) ||
            journal_->HasNoRoom();
   }
-  // Free room on the disk, as LookForRoom last saw it.
+  // Free room on the disk, as LookForRoom found it last.
   [[nodiscard]] uint64_t FreeBytes() const {
     return free_bytes_.load(std::memory_order_relaxed);
   }
@@ -101,7 +100,8 @@ class OpenedStore final : public DurableStore {
   }
   absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid) override;
   void FailRead(const absl::Status& status) override { Fail(status); }
-  // Applies what is durable. For the thread of the rounds, or without threads.
+  // Applies all durable records. For the thread of the rounds, or without
+  // threads.
   absl::Status CatchUp();
   void ReadAnswerLater(
       const RequestId& call,
@@ -113,8 +113,8 @@ class OpenedStore final : public DurableStore {
   // numbers. DATA_LOSS: the store is damaged.
   absl::Status ForEachOwner(
       absl::FunctionRef<void(Owner, std::string_view name)> use);
-  // The number stands for the name from now on. To be called before anything
-  // that belongs to the owner is appended: then no crash keeps that without the
+  // The number stands for the name from now on. To be called before any record
+  // of the owner is appended, so that after a crash no such record lacks the
   // name. UNAVAILABLE: the journal has failed or is closed.
   absl::Status KeepOwner(Owner owner, const std::string& name);
 
@@ -124,17 +124,18 @@ class OpenedStore final : public DurableStore {
   // The number stands for the plugin from now on, as KeepOwner.
   absl::Status KeepPlugin(const records::Plugin& plugin);
 
-  // The program is about to end itself, and no step is to blame for it.
+  // To be called when the program is about to end itself, so that no step is
+  // blamed for it.
   void NoteExit() {
     if (marks_ != nullptr) marks_->NoteExit();
   }
-  // Begins a copy of the store, in which everything is that was durable before
-  // (store_backup.h). Any thread. It must end before the store.
+  // Begins a copy of the store with all records that were durable before
+  // (store_backup.h). Any thread. The copy must end before the store.
   absl::StatusOr<std::unique_ptr<StoreBackup>> BeginBackup();
 
-  // Without threads (JournalOptions::threads): commits and releases what there
-  // is, and looks for room on the disk. The next Open applies it. False:
-  // nothing was committed or released.
+  // Without threads (JournalOptions::threads): commits and releases everything
+  // that is ready, and checks the room on the disk. The next Open applies it.
+  // False: nothing was committed or released.
   bool Work();
 
  private:
@@ -142,7 +143,7 @@ class OpenedStore final : public DurableStore {
 
   absl::Status OpenState();
   absl::Status Start();
-  // Precondition: there is a pass.
+  // Precondition: pass_ is set.
   absl::StatusOr<StoredBody> BodyOf(const Mail& mail, uint64_t position);
   // Scans the entries of this kind that belong to these processes, which have
   // the order of their keys.
@@ -152,40 +153,40 @@ class OpenedStore final : public DurableStore {
                                      std::string_view value)>
           use);
   // Reads the mailboxes and histories of these processes, without the bodies
-  // that are in the journal, and the images of those that do more than wait for
-  // messages.
+  // that are in the journal. Reads the images of processes that do more than
+  // wait for messages.
   absl::Status ReadRest(std::vector<StoredProcess>& processes);
   // Reads the bodies that these processes have in the journal.
   absl::Status ReadBodies(std::vector<StoredProcess>& processes);
   absl::Status ReadExits(StoredProcess& process);
   absl::Status ReadHistory(StoredProcess& process);
-  // A read waits for the thread of the rounds.
+  // Wakes the thread of the rounds, because a read waits for it.
   void AskForRead();
   template <typename OneRecord>
   absl::Status Append(const OneRecord& record);
   void RunRounds();
   // Ends the round if it is due.
   absl::Status MayEndRound();
-  // Finds out whether the disk has less room than the reserve.
+  // Checks whether the disk has less room than the reserve.
   absl::Status LookForRoom();
-  // The disk has no room for the state store. Waits a moment. False: the store
-  // is opened or closed, so it does not wait for room.
+  // Waits a moment, because the disk has no room for the state store. False:
+  // the store is being opened or closed, so it does not wait for room.
   bool AwaitRoom();
   // Appends a TIME.
   absl::Status WriteTime();
-  // Tells the owner of the program, once.
+  // Calls Options::failed, once.
   void Fail(const absl::Status& status);
 
   const Options options_;
-  // Of the disk, in bytes.
+  // Reserve on the disk, in bytes.
   uint64_t reserve_bytes_ = 0;
   Releases releases_;
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<StepMarks> marks_;
   std::unique_ptr<StateStore> state_;
   std::unique_ptr<JournalSource> source_;  // of the applier
-  // Reads bodies for the one who reads the store before the runtime begins. The
-  // thread of the rounds runs meanwhile, and must not trim them away.
+  // Reads bodies while the store is read before the runtime begins. The thread
+  // of the rounds already runs, and must not trim these bodies away.
   struct Pass {
     explicit Pass(Journal& journal) : hold(journal), source(journal) {}
     Journal::TrimHold hold;
@@ -201,18 +202,19 @@ class OpenedStore final : public DurableStore {
   BufferPool pool_;
   BufferCache buffers_;
 
-  // Where and when the last round ended. Of the thread of the rounds.
+  // Position and time of the end of the last round. Used by the thread of the
+  // rounds.
   uint64_t round_lsn_ = 0;
   uint64_t round_ns_ = 0;
   // Written by the thread of the rounds, relaxed; any thread reads. A stale
   // value refuses or takes work a moment longer.
   std::atomic<bool> is_low_{false};
   std::atomic<bool> awaits_room_{false};
-  // Written by LookForRoom, which one thread at a time calls; relaxed: for
-  // operators.
+  // Written by LookForRoom, on one thread at a time. Relaxed, because only
+  // operators read it.
   std::atomic<uint64_t> free_bytes_{0};
-  // Written by the thread of the rounds with release, so a reader finds what it
-  // has applied.
+  // Written by the thread of the rounds with release, so that a reader sees all
+  // applied changes.
   std::atomic<uint64_t> applied_{0};
 
   Mutex mutex_;

@@ -9,7 +9,7 @@
 namespace actord::runtime {
 namespace {
 
-// Letters whose bodies are in memory at a time.
+// Maximum number of letters whose bodies are in memory at the same time.
 constexpr size_t kLettersTogether = 256;
 
 }  // namespace

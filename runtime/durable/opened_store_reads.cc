@@ -14,9 +14,9 @@
 namespace actord::runtime {
 namespace {
 
-// Processes whose images and mailboxes are read with one scan each.
+// Number of processes whose images and mailboxes are read with one scan each.
 constexpr size_t kReadTogether = 1024;
-// Bodies that are read in one pass over the journal.
+// Maximum number of bodies that are read in one pass over the journal.
 constexpr size_t kBodiesTogether = 65'536;
 
 absl::Status TakeImage(std::string_view value, StoredProcess& process) {
@@ -119,7 +119,7 @@ absl::Status OpenedStore::ForEachProcess(
   pass_.emplace(*journal_);
   const absl::Cleanup end_pass = [this] { pass_.reset(); };
   std::vector<StoredProcess> together;
-  // Processes whose bodies are in the journal, and how many bodies.
+  // Processes whose bodies are in the journal, and the number of these bodies.
   std::vector<StoredProcess> waiting;
   size_t bodies = 0;
   const auto use_waiting = [&] {

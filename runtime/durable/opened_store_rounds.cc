@@ -1,5 +1,5 @@
-// The thread that keeps the state store up with the journal, ends rounds, and
-// looks for room on the disk.
+// The thread that applies the journal to the state store, ends rounds, and
+// checks the room on the disk.
 #include <pthread.h>
 
 #include <chrono>
@@ -43,7 +43,8 @@ absl::Status OpenedStore::LookForRoom() {
   const auto space = options_.journal.files->Space(options_.journal.directory);
   if (!space.ok()) return space.status();
   free_bytes_.store(space->available, std::memory_order_relaxed);
-  // A little more, so that it does not change all the time.
+  // A little more room is required, so that the answer does not change all the
+  // time.
   const uint64_t margin =
       is_low_.load(std::memory_order_relaxed) ? reserve_bytes_ / 8 : 0;
   is_low_.store(space->available < reserve_bytes_ + margin,
@@ -62,8 +63,8 @@ bool OpenedStore::AwaitRoom() {
 absl::Status OpenedStore::MayEndRound() {
   const uint64_t now_ns = options_.journal.clock->MonotonicNs();
   const uint64_t bytes = applier_->applied() - round_lsn_;
-  // Without room for a segment, two rounds give up all segments that are not
-  // needed, and the journal uses them again.
+  // When there is no room for a segment, two rounds give up all segments that
+  // are not needed, and the journal uses these again.
   const bool frees_segments =
       journal_->HasNoRoom() && applier_->trim() < applier_->applied();
   if (bytes < options_.round_bytes && !frees_segments &&
@@ -93,8 +94,8 @@ void OpenedStore::RunRounds() {
     absl::Status status = LookForRoom();
     if (status.ok()) status = CatchUp();
     if (status.ok()) reads_.Serve(*state_, applier_->applied());
-    // Only with work: a store that rests writes nothing. An append must not
-    // wait here for the room that the rounds make.
+    // Only when there is work, so that an idle store writes nothing. An append
+    // must not wait here for room, because the rounds make that room.
     if (status.ok() && clock.MonotonicNs() - time_ns >= kTimePause &&
         applier_->applied() > time_end && !journal_->Behind()) {
       status = WriteTime();
@@ -105,7 +106,7 @@ void OpenedStore::RunRounds() {
     if (!status.ok()) {
       {
         const MutexLock lock(mutex_);
-        // The journal makes the state again that had no room.
+        // The next start makes the lost state again from the journal.
         if (stopping_ && IsNoRoom(status)) return;
       }
       return Fail(status);

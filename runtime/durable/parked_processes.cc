@@ -6,8 +6,8 @@ namespace actord::runtime {
 
 bool ParkedProcesses::Park(Process& process) {
   const MutexLock lock(mutex_);
-  // The journal is not behind any more before EnqueueAll is called. So either
-  // this thread sees that, or EnqueueAll sees the process.
+  // The journal is no longer behind when EnqueueAll is called. So either this
+  // thread sees that here, or EnqueueAll sees the process.
   if (!journal_.Behind()) return false;
   processes_.push_back(&process);
   return true;

@@ -1,7 +1,7 @@
-// Durable processes that came to their turn while the journal was behind. They
-// keep their place as ready processes, and no worker has them, so no worker
-// waits for the disk. When the journal has caught up, they are enqueued again,
-// in the order in which they came.
+// Durable processes whose turn came while the journal was behind. They stay
+// ready, but no worker holds them, so no worker waits for the disk. When the
+// journal has caught up, they are enqueued again, in the order in which they
+// were parked.
 //
 // Thread-safety: any thread. Lifetime: ends after the threads of the store.
 #pragma once
@@ -28,7 +28,8 @@ class ParkedProcesses {
   // Parks the process if the journal is behind. From then on the caller must
   // not touch it: another thread may run it. False: the journal is not behind.
   bool Park(Process& process);
-  // Enqueues all of them. To be called after each JournalEvents::CaughtUp.
+  // Enqueues all parked processes. To be called after each
+  // JournalEvents::CaughtUp.
   void EnqueueAll();
 
   [[nodiscard]] size_t count() const;

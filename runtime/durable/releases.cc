@@ -39,7 +39,8 @@ void Releases::AfterHere(uint64_t position, Release release) {
   }
   const uint64_t durable = commits_(position);
   if (durable == 0) {
-    // If it is durable by now, Durable is called after Keep, and wakes.
+    // If the record has just become durable, Durable is called after Keep, and
+    // wakes the release thread.
     if (waits_) waits_(position);
     return;
   }
@@ -62,8 +63,8 @@ void Releases::AfterHere(uint64_t position, Release release) {
 bool Releases::Keep(uint64_t position, Release& release, bool wakes) {
   const MutexLock lock(mutex_);
   if (is_over_) return position >= durable_;
-  // Threads come here in another order than that of their positions only if
-  // they have appended at the same moment.
+  // Threads arrive here in another order than their positions only if they have
+  // appended at the same moment.
   auto place = held_.end();
   while (place != held_.begin() && std::prev(place)->position > position) {
     --place;

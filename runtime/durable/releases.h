@@ -1,8 +1,8 @@
-// What leaves the set of durable processes waits here until the records that it
-// rests on are durable: acknowledgements, answers, messages to volatile
-// processes, ends. It is released in the order of the positions, one at a time,
-// so what leaves a process leaves in its order, whichever thread ran the
-// process.
+// Everything that leaves the set of durable processes (acknowledgements,
+// answers, messages to volatile processes, ends) waits here until the records
+// behind it are durable. Releases run one at a time, in the order of the
+// positions. So the effects of a process leave in their order, whichever thread
+// ran the process.
 //
 // Thread-safety: any thread. Lifetime: outlives the journal.
 #pragma once
@@ -37,26 +37,27 @@ class Releases final : public JournalEvents {
   // CommitHere). To be called before the first After.
   void OnWait(std::function<void(uint64_t position)> waits,
               std::function<uint64_t(uint64_t position)> commits);
-  // `caught_up` is called when the journal was behind and is no more, on the
-  // release thread, or in Run; it must not block. Null: nobody is told. After
-  // Stop it may be replaced, and is not called any more.
+  // `caught_up` is called when the journal is no longer behind, on the release
+  // thread, or in Run; it must not block. Null: nothing is called. After Stop
+  // it may be replaced, and is no longer called.
   void OnCaughtUp(std::function<void()> caught_up);
 
   // Calls `release` when the record at `position` is durable, on the release
-  // thread, or in Run; after Stop at once, or never. It must not block.
+  // thread or in Run. After Stop calls it at once, or never if the record is
+  // not durable. It must not block.
   void After(uint64_t position, Release release);
-  // As After, for a thread that holds no lock and that nobody needs for the
-  // time of a sync. It may make the record durable, and then calls all releases
-  // that are due, if no other thread does: a caller that is alone needs no
-  // other thread.
+  // As After, for a thread that holds no lock and that can wait for a sync. It
+  // may make the record durable itself, and then calls all due releases, unless
+  // another thread does: a lone caller needs no other thread.
   void AfterHere(uint64_t position, Release release);
 
-  // Starts the release thread. Without it, somebody calls Run.
+  // Starts the release thread. Without that thread, the owner calls Run.
   void Start();
-  // Releases everything that is durable, and ends the thread. To be called when
-  // the journal is closed. The rest is dropped: its records are not durable.
+  // Runs all releases whose records are durable, and ends the thread. To be
+  // called when the journal is closed. The other releases are dropped, because
+  // their records are not durable.
   void Stop();
-  // Releases everything that is durable. False: nothing was.
+  // Runs all releases whose records are durable. False: there were none.
   bool Run();
 
   // JournalEvents.
@@ -71,10 +72,10 @@ class Releases final : public JournalEvents {
   };
 
   void RunThread();
-  // Keeps or drops the release. False: it is to be called at once. `wakes`: the
-  // release thread, if the release is due.
+  // Keeps or drops the release. False: the caller must call it at once.
+  // `wakes`: whether to wake the release thread if the release is due.
   bool Keep(uint64_t position, Release& release, bool wakes);
-  // Takes what is durable from the front.
+  // Takes the releases whose records are durable from the front.
   std::deque<Held> TakeDurable();
   // As Run.
   bool ReleaseDurable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(releasing_);
@@ -87,14 +88,15 @@ class Releases final : public JournalEvents {
   std::function<void()> caught_up_ ABSL_GUARDED_BY(releasing_);
   Mutex mutex_;
   ConditionVariable wake_;
-  // In the order of the positions; of one position, in the order of After.
+  // In the order of the positions; for the same position, in the order of the
+  // calls of After.
   std::deque<Held> held_ ABSL_GUARDED_BY(mutex_);
   // All records before this position are durable.
   uint64_t durable_ ABSL_GUARDED_BY(mutex_) = 0;
   // caught_up_ is to be called.
   bool has_caught_up_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  // Stop has released everything. From now on After itself releases.
+  // Stop has run its releases. From now on After calls releases itself.
   bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
   SystemThread thread_;
 };

@@ -1,5 +1,5 @@
 // Reads of the state store by other threads than its writer. The writer carries
-// them out between two of its batches, so each read sees one moment.
+// them out between two of its batches, so each read sees a consistent state.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -21,7 +21,8 @@ namespace actord::runtime {
 
 class StateReads {
  public:
-  // `applied`: the state store stands for the records before this position.
+  // `applied`: the state store has the effect of the records before this
+  // position.
   using Use =
       absl::FunctionRef<absl::Status(StateStore& state, uint64_t applied)>;
 
@@ -37,7 +38,7 @@ class StateReads {
   absl::Status Read(Use use);
   // Does not wait. If the store is closed, `use` is called on this thread.
   void ReadLater(Later use);
-  // For the writer, which has committed all that it has applied.
+  // For the writer, when it has committed everything that it has applied.
   void Serve(StateStore& state, uint64_t applied);
   // Answers all reads, now and later, with UNAVAILABLE.
   void Stop();

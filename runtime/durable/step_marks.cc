@@ -29,7 +29,7 @@ struct StepMarks::Header {
   uint32_t threads = 0;
   uint32_t counted = 0;
   uint32_t crc = 0;  // of the counted entries
-  // How the program has ended. Written by it when it ends.
+  // How the program has ended. The program writes it at its end.
   std::atomic<uint32_t> end = kKilled;
   int32_t signal = 0;
   uint32_t mark = 0;
@@ -51,7 +51,7 @@ constexpr size_t kMaxCounted = 256;
 constexpr size_t kMarksAt = 64 + kMaxCounted * 64;
 
 // For the signal handler, which has no argument: the marks of the program, and
-// that of the thread.
+// the mark of the thread.
 constinit std::atomic<StepMarks*> all_marks{nullptr};
 constinit thread_local StepMarks::Mark* mark_here = nullptr;
 
@@ -66,7 +66,7 @@ Pid PidIn(const uint32_t (&words)[4]) {
   return {words[0], words[1], words[2], words[3]};
 }
 
-// All of a file; empty: there is none.
+// The contents of a file; empty: there is no file.
 absl::StatusOr<std::string> ReadAll(FileSystem& files,
                                     const std::string& path) {
   const auto file = files.Open(path, OpenMode::kRead);
@@ -105,8 +105,8 @@ absl::Status WriteAll(FileSystem& files, const std::string& directory,
 
 }  // namespace
 
-// The members of the header in their order. The bytes of a file that is read
-// have no alignment, so they are copied.
+// The members of the header in their order. The bytes read from a file are not
+// aligned, so they are copied.
 struct StepMarks::Fields {
   uint64_t magic = 0;
   uint32_t threads = 0;

@@ -1,22 +1,22 @@
-// Which durable process each thread runs, in a file that outlives the program:
-// after a crash the next start knows whose step it was. A process that has
-// ended the program in its step `max_crashes` times is poison: it goes into
-// quarantine instead of ending the program again.
+// Marks the durable process that each thread runs in a file that outlives the
+// program: after a crash the next start knows in which process's step it came.
+// A process that has ended the program in its step `max_crashes` times is
+// poison: it goes into quarantine instead of ending the program again.
 //
 // The file is mapped, so a step costs a few stores, and the system keeps them
-// when the program is killed. Beside the marks it holds how often each process
-// was found so, since the last clean end.
+// when the program is killed. Beside the marks the file holds how often each
+// process was found in this way since the last clean end.
 //
-//   crash      a signal ended the program. The process in whose step the
-//              thread was is counted, and no other.
-//   killed     the program ended without a word: SIGKILL, no memory, no power.
-//              Each process that was in a step is counted; from 1 again if it
-//              has got beyond the step in which it was found before.
-//   exit       the program has ended itself, for example because the disk has
+//   crash a signal ended the program. Only the process in whose step the thread
+//   was is counted. killed the program could not record its end: SIGKILL, no
+//   memory, no power. Each process that was in a step is counted; from 1 again
+//   if it has passed the step in which it was found before. exit the program
+//   has ended itself, for example because the disk has
 //              failed. Nobody is counted.
 //   clean end  all counts are forgotten.
 //
-// A process that another version of its plugin runs is counted from 1 again.
+// When another version of the plugin runs a process, it is counted from 1
+// again.
 //
 // Thread-safety: Open, EndCleanly and the destructor: one thread. A mark
 // belongs to the thread that has taken it. Everything else: any thread.
@@ -40,8 +40,9 @@ namespace actord::runtime {
 
 class StepMarks {
  public:
-  // Of one thread. `used` is written last when a step begins and first when it
-  // ends, with release: a reader after a crash sees a whole mark or none.
+  // The mark of one thread. `used` is written last when a step begins and first
+  // when it ends, with release, so that a reader after a crash sees a whole
+  // mark or none.
   struct alignas(64) Mark {
     std::atomic<uint32_t> used;
     uint32_t pid[4];
@@ -57,20 +58,21 @@ class StepMarks {
     uint64_t step = 0;
     uint64_t code = 0;  // ProcessType::code
     uint32_t crashes = 0;
-    int signal = 0;  // that ended the program the last time; 0: it was killed
-    // The last end of the program is counted.
+    int signal = 0;  // of the last end of the program; 0: it was killed
+    // True: the last end of the program is counted here.
     bool is_new = false;
   };
 
   struct Options {
     FileSystem* files = nullptr;
     std::string directory;  // of the store
-    size_t threads = 0;     // that run workers; more of them have no marks
+    size_t threads =
+        0;  // number of threads with a mark; further threads have none
     // 0: no process is poison.
     uint32_t max_crashes = 3;
   };
-  // Reads what the last program has left, and begins anew. A file that is
-  // damaged counts as none. Errors: those of the file system.
+  // Reads the marks of the last program, and begins anew. A damaged file is
+  // ignored. Errors: those of the file system.
   static absl::StatusOr<std::unique_ptr<StepMarks>> Open(
       const Options& options);
   ~StepMarks();
@@ -79,8 +81,8 @@ class StepMarks {
 
   // The mark of a thread; null: there are no more.
   Mark* Take();
-  // The step that a thread runs, as long as the object lives. `mark` may be
-  // null.
+  // Marks the step that a thread runs, as long as the object lives. `mark` may
+  // be null.
   class Running {
    public:
     Running(Mark* mark, const Pid& pid, uint64_t step, uint64_t code);
@@ -109,9 +111,9 @@ class StepMarks {
   void Forget(const Pid& pid);
   // Forgets all counts, if any thread has taken a mark.
   void EndCleanly();
-  // The program is about to end itself.
+  // To be called when the program is about to end itself.
   void NoteExit();
-  // A signal ends the program on this thread. In a signal handler.
+  // For the signal handler: a signal ends the program on this thread.
   static void NoteCrash(int signal);
 
  private:
@@ -119,7 +121,7 @@ class StepMarks {
   struct Fields;
   struct Counted;
 
-  // What the file of an earlier program says; nothing if it is damaged.
+  // The suspects in the file of an earlier program; none if it is damaged.
   static std::vector<Suspect> SuspectsIn(std::string_view bytes);
   static void Count(Suspect&& suspect, std::vector<Suspect>& suspects);
   static std::string FileOf(const std::vector<Suspect>& suspects,

@@ -1,6 +1,6 @@
 // A step of a durable process of a replay type, as the store has it.
 //
-// Thread-safety: plain values. Ownership: they own their contents.
+// Thread-safety: plain values. Ownership: values own their contents.
 #pragma once
 
 #include <vector>

@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<StoreBackup>> StoreBackup::Begin(
 absl::Status StoreBackup::RemoveLeftovers(const std::string& directory) {
   const std::string copy = absl::StrCat(directory, ToAbsl(kFolder));
   absl::Status status = RocksStateStore::RemoveCopy(copy);
-  // Where RocksDB makes the copy.
+  // RocksDB makes the copy at this path first.
   status.Update(RocksStateStore::RemoveCopy(absl::StrCat(copy, ".tmp")));
   return status;
 }
@@ -50,8 +50,9 @@ absl::Status StoreBackup::Copy() {
     const uint64_t first = parts_.journal.SegmentsInUse().front()->place;
     status = parts_.state.Copy(folder);
     if (!status.ok()) return status;
-    // Behind what the copy stands for, and behind all that was acknowledged. No
-    // wait: a commit may need the room that a trim makes.
+    // This position is behind all records in the copy, and behind all
+    // acknowledged records. It does not wait, because a commit may need the
+    // room that a trim makes.
     position_ = parts_.journal.DurableLsn();
     segments = parts_.journal.SegmentsInUse();
     if (segments.front()->place != first) {
@@ -60,7 +61,8 @@ absl::Status StoreBackup::Copy() {
   }
   status = TakeFolder(folder, "state", "");
   if (!status.ok()) return status;
-  // The files of plugins that the store keeps; others are being made.
+  // The files of plugins that the store keeps; other files there are
+  // unfinished.
   status =
       TakeFolder(absl::StrCat(parts_.directory, "/plugins"), "plugins", ".so");
   if (!status.ok() && !absl::IsNotFound(status)) return status;
@@ -100,7 +102,7 @@ absl::Status StoreBackup::TakeJournal(
   uint64_t spare = 0;
   Link link = first.first_link;
   for (const std::shared_ptr<const Segment>& segment : segments) {
-    // What the journal has entered since then.
+    // Segments that the journal has entered since then.
     if (segment != segments.front() && segment->first_link.lsn >= position_) {
       break;
     }
@@ -119,7 +121,7 @@ absl::Status StoreBackup::TakeJournal(
         link.lsn, ", and position ", position_,
         " was durable. End the daemon, and run actorctl store verify"));
   }
-  // Each segment with a group has another one behind it: segments.h (2).
+  // After each segment with a group there is another segment: segments.h (2).
   TakeText(absl::StrCat("journal/", SegmentName(spare)),
            EncodeSegmentHeader({store, spare, first.bytes}), first.bytes);
   incarnation_ = parts_.journal.report().incarnation;

@@ -1,17 +1,17 @@
 // A copy of an open store, taken while it is used: the state store's files as
 // hard links in a directory of the store, and the journal from its first record
-// up to a durable position. Both together are a store that can be opened.
+// up to a durable position. Together they are a store that can be opened.
 //
 //   1. Trimming is held, so no record is given up between 2 and 4.
 //   2. The oldest segment is noted.
-//   3. The state store is copied. It stands for records that are durable.
-//   4. The end is the durable position now, which is behind all that was
-//      acknowledged before the backup began, and behind what the copy stands
-//      for.
+//   3. The state store is copied. All records behind its contents are durable.
+//   4. The end of the backup is the durable position at this moment. It is
+//      behind all records that were acknowledged before the backup began, and
+//      behind all records in the copy.
 //   5. The segments are held, so their files are not used again while they are
-//      read. Trimming goes on.
+//      read. Trimming continues.
 //
-// While the copy is read, the store keeps the room of these files.
+// While the copy is read, the store keeps these files.
 //
 // Thread-safety: one thread at a time, beside everything else of the store.
 // Lifetime: ends before the store.
@@ -34,11 +34,12 @@ namespace actord::runtime {
 
 class StoreBackup {
  public:
-  // Where the copy of the state store is meanwhile, below the directory of the
+  // The folder of the copy of the state store, below the directory of the
   // store.
   static constexpr std::string_view kFolder = "/backup";
 
-  // Removes what a backup that was interrupted by a crash has left in a store.
+  // Removes the files that a backup has left in a store when a crash
+  // interrupted it.
   static absl::Status RemoveLeftovers(const std::string& directory);
 
   struct Parts {
@@ -57,12 +58,12 @@ class StoreBackup {
 
   struct Entry {
     std::string name;    // below the directory of the store
-    uint64_t bytes = 0;  // that Read gives
-    uint64_t size = 0;   // of the whole file: zeros follow behind the bytes
+    uint64_t bytes = 0;  // available from Read
+    uint64_t size = 0;   // of the whole file: zeros after the bytes
   };
-  // In the order in which a copy should be written: META comes last.
+  // In the order in which a copy must be written: META comes last.
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
-  // Everything before this position is in the copy.
+  // All records before this position are in the copy.
   [[nodiscard]] uint64_t position() const { return position_; }
   [[nodiscard]] uint64_t incarnation() const { return incarnation_; }
 
@@ -77,9 +78,9 @@ class StoreBackup {
   absl::Status Copy();
   absl::Status TakeJournal(
       const std::vector<std::shared_ptr<const Segment>>& segments);
-  // The place behind the last intact group of the segment that is before the
-  // position of the backup. `link`: what its first group continues, and then
-  // what the next group does.
+  // The place after the last intact group of the segment before the position of
+  // the backup. `link`: the link that its first group continues, and afterwards
+  // the link for the next group.
   absl::StatusOr<uint64_t> EndOfGroups(const Segment& segment, Link& link);
   absl::Status TakeFolder(const std::string& from, const std::string& to,
                           std::string_view suffix);

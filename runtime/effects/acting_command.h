@@ -1,8 +1,8 @@
 // A built-in command of a durable process, while its handler runs in the turn
-// of the process. What the handler asks the daemon to change is written into
-// the journal before anybody can see it, together with the completion of the
-// command (DONE). So the command is carried out once, whatever crashes: after a
-// restart it is completed already, or it has changed nothing and runs again.
+// of the process. The changes that the handler asks for are written into the
+// journal before anybody can see them, together with the completion of the
+// command (DONE). So the command is carried out once, also over a crash: after
+// a restart it is already complete, or it has changed nothing and runs again.
 //
 // A command that changes nothing has no record. It runs again after a restart,
 // unless a step has consumed its completion.
@@ -25,7 +25,7 @@ namespace actord::runtime {
 class ActingCommand {
  public:
   // `record`: the position of the record of the step that yielded the command.
-  // `age_ns`: for how long the command has been outstanding.
+  // `age_ns`: the time since the command was yielded.
   ActingCommand(DurableProcesses& durable, const YieldToken& yield,
                 uint64_t record, uint64_t age_ns)
       : durable_(durable),
@@ -39,8 +39,8 @@ class ActingCommand {
   ActingCommand(const ActingCommand&) = delete;
   ActingCommand& operator=(const ActingCommand&) = delete;
 
-  // The command whose handler runs on this thread; null: none, or it is of a
-  // volatile process.
+  // The command whose handler runs on this thread; null: none runs, or it
+  // belongs to a volatile process.
   [[nodiscard]] static ActingCommand* Here() { return here_; }
 #ifdef ACTORD_FAIL_POINTS
   // Sets the command of this thread and returns the former one. Simulated

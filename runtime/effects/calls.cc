@@ -187,7 +187,7 @@ void Calls::OnEnd(const EndRecord& end, Lane& lane) {
   // Sorted, so that the order does not depend on a hash.
   std::vector<uint64_t> calls(owed->calls.begin(), owed->calls.end());
   std::sort(calls.begin(), calls.end());
-  EndCause how;  // of a result, unless there is a failure
+  EndCause how;  // a result, unless there is a failure
   if (end.outcome != nullptr) {
     how.kind = end.outcome->kind;
     how.message = end.outcome->message;

@@ -98,35 +98,36 @@ class Calls {
   void OnEnd(const EndRecord& end, Lane& lane);
   // Fails a call whose envelope is dropped because its receiver has ended.
   void Dropped(const Envelope& envelope, const Pid& callee, Lane& lane);
-  // Answers the call that a durable process has made with this yield, in the
-  // journal. `position`: of the answer in the journal; 0: it is an error that
-  // has no record, and that a restart brings about again.
+  // Answers the call that a durable process has made with this yield, which is
+  // in the journal. `position`: the position of the answer in the journal; 0:
+  // it is an error without a record, which happens again after a restart.
   void AnswerLogged(const YieldToken& yield, int32_t status,
                     const actord_payload& payload, uint64_t position,
                     Lane& lane);
-  // Fails such a call because its callee has ended. `how`: null: the callee's
-  // failure, if it is kept.
+  // Fails such a call because its callee has ended. `how`: the end; null: the
+  // callee's failure, if it is kept.
   void FailLogged(const YieldToken& yield, const Pid& callee,
                   const EndCause* how, Lane& lane);
-  // Fails a call that its receiver does not take, because it is in quarantine.
-  // Precondition: the envelope is of kEventCall.
+  // Fails a call whose receiver is in quarantine. Precondition: the envelope is
+  // of kEventCall.
   void Refuse(const Envelope& envelope, const absl::Status& why, Lane& lane) {
     ACTORD_ASSERT(envelope.type == kEventCall,
                   "calls.h: the envelope is of kEventCall");
     Fail(envelope.ReadHeader<CallHeader>().call, why, lane);
   }
   // PROCESS_QUARANTINED: the process takes no calls. `by`: see Delivery; a
-  // process that it does not see is not in quarantine.
+  // process that `by` does not see counts as not in quarantine.
   [[nodiscard]] absl::Status WhyRefused(Owner by, const Pid& to) const {
     return IsHomePid(to) && quarantine_ != nullptr ? WhyQuarantined(by, to)
                                                    : absl::OkStatus();
   }
-  // The answer to a call with a message id, or that its callee has ended
-  // without one, when that is durable. `position`: of the call.
+  // Passes on the durable answer to a call with a message id, or the fact that
+  // its callee has ended without an answer. `position`: the position of the
+  // call.
   void AnswerKept(uint64_t position, int32_t status,
                   const actord_payload& payload);
   void FailKept(uint64_t position);
-  // Whether somebody still waits for the answer.
+  // Whether a caller still waits for the answer.
   [[nodiscard]] bool IsOpen(uint64_t call) const;
   // Answers a call. False: the call had ended.
   bool Answer(uint64_t call, int32_t status, const actord_payload& payload,

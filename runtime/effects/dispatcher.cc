@@ -132,7 +132,8 @@ uint64_t Dispatcher::TimeoutOf(uint64_t timeout_ns) const {
 inline void Dispatcher::RunHere(const CommandHandler& handler, Process& process,
                                 const Pid& self, YieldEffect& yield,
                                 Lane& lane) {
-  // Not that of the PID, which a durable process has from its home.
+  // The PID of a durable process has another generation, which comes from its
+  // home.
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
   {
@@ -300,7 +301,7 @@ void Dispatcher::PostToPool(const CommandHandler& handler, const Pid& self,
         if (!call.has_reply) return;  // deferred
         broker_.Complete(handle, call.reply_status, call.reply, shared_lane_);
       });
-  // The command of a durable process is not over because the daemon ends.
+  // When the daemon ends, the command of a durable process stays outstanding.
   if (!posted && IsHomePid(self) && pool_.has_stopped()) return;
   if (!posted) {
     broker_.Complete(

@@ -117,7 +117,8 @@ void DurableApplier::Begin(Process& child, SpawnEffect& spawn,
     }
     return;
   }
-  // What a volatile process does cannot be taken back.
+  // A volatile process must not start earlier, because its actions cannot be
+  // undone.
   shared_.durable.releases().After(
       step.record_at,
       [&child, &scheduler = shared_.scheduler, &lane = shared_.lane] {

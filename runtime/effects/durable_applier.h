@@ -1,7 +1,7 @@
 // Applies the effects of a step of a durable process, whose record is in the
-// journal. What stays among durable processes happens at once. Everything that
-// leaves them waits until the record is durable: messages to volatile
-// processes, answers, dead letters, tasks, the begin of volatile children.
+// journal. Effects among durable processes happen at once. All other effects
+// wait until the record is durable: messages to volatile processes, answers,
+// dead letters, tasks, starts of volatile children.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -23,16 +23,17 @@ namespace actord::runtime {
 
 class DurableApplier {
  public:
-  // What the applier shares with all threads.
+  // Parts that the applier shares with all threads.
   struct Shared {
     DurableProcesses& durable;
     ProcessTable& processes;
     Scheduler& scheduler;
     Calls& calls;
     Ties& ties;
-    Lane& lane;  // of threads that run no workers
+    Lane& lane;  // for threads that run no workers
   };
-  // `world`, `sends`, `yields` and `lane`: of this thread. All are borrowed.
+  // `world`, `sends`, `yields` and `lane` belong to this thread. All are
+  // borrowed.
   DurableApplier(const Shared& shared, LiveWorld& world, LoggedSends& sends,
                  DurableYields& yields, Lane& lane)
       : shared_(shared),
@@ -44,12 +45,12 @@ class DurableApplier {
   DurableApplier& operator=(const DurableApplier&) = delete;
 
   // Applies and clears the effects. `record_at`: the position of the step's
-  // record. `process` is `self`, in its turn.
+  // record. `process` has the PID `self`, and is in its turn.
   void Apply(StepRecord& record, Process& process, const Pid& self,
              DurableState& state, uint64_t record_at);
 
  private:
-  // What all effects of a step share.
+  // Data that all effects of a step share.
   struct Step {
     Process& process;
     const Pid& self;
@@ -58,7 +59,7 @@ class DurableApplier {
     uint64_t record_at;
   };
 
-  // `position`: of the effect's body.
+  // `position`: the position of the effect's body.
   void Apply(SendEffect& send, const Step& step, uint64_t position);
   void Apply(ReplyEffect& reply, const Step& step, uint64_t position);
   void Apply(SpawnEffect& spawn, const Step& step);

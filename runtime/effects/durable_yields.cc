@@ -109,7 +109,8 @@ void DurableYields::RunBuiltin(const Begin& begin,
   }
   ActingCommand acting(durable_, {self, yield.content->completion.tag},
                        begin.record, age_ns);
-  // Apart, so that the completion of this command can be told from others.
+  // Set aside, so that the completion of this command can be told from other
+  // completions.
   EnvelopeList others = std::exchange(process.urgent_taken, {});
   dispatcher_.RunInline(handler, process, self, yield, lane_);
   Envelope* const completion = process.urgent_taken.PopFront();
@@ -228,7 +229,7 @@ void DurableYields::HandOut(const Begin& begin, YieldEffect& yield,
        &lane = shared_lane_]() mutable {
         if (!broker.IsPending(handle)) return;
         if (!dispatcher.AddTask(handle, std::move(task), lane)) return;
-        // The yield may have ended before it was in the table.
+        // The yield may have ended before the task was in the table.
         if (!broker.IsPending(handle)) tasks.Expire(token);
       });
 }
@@ -268,7 +269,8 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
     return;
   }
   if (absl::Status refused = calls_.WhyRefused(by, to); !refused.ok()) {
-    // In the journal the call is one that was not delivered, whatever for.
+    // The journal records that the call was not delivered, regardless of the
+    // reason.
     sends_.LogDropped(to, position);
     Refuse(process, tag, static_cast<int32_t>(refused.code()),
            std::string(refused.message()));
@@ -285,7 +287,7 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
   const Posted posted = delivery_.Post(to, run, lane_);
   if (posted == Posted::kDelivered || run.first == nullptr) {
     Open(process, tag, /*external=*/false, timeout_ns);
-    // The callee has ended meanwhile, and may not have found the call.
+    // The callee has ended in the meantime, and may not have found the call.
     if (posted != Posted::kDelivered) {
       calls_.FailLogged({self, tag}, to, nullptr, lane_);
     }

@@ -23,8 +23,8 @@
 // holds it whole.
 //
 // After a restart the yields that are still outstanding are carried out again
-// (Resume). A command of a plugin is not: it completes with ABORTED, because
-// nobody knows how far its handler came.
+// (Resume). A command of a plugin is not carried out again: it completes with
+// ABORTED, because nobody knows how far its handler came.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -47,8 +47,8 @@ namespace actord::runtime {
 
 class DurableYields {
  public:
-  // All are borrowed. `shared_lane`: of threads that run no workers. `lane`: of
-  // this thread.
+  // All are borrowed. `shared_lane`: the lane of threads that run no workers.
+  // `lane`: the lane of this thread.
   DurableYields(DurableProcesses& durable, Delivery& delivery,
                 Dispatcher& dispatcher, YieldBroker& broker, Calls& calls,
                 TaskTable& tasks, LoggedSends& sends, Lane& shared_lane,
@@ -79,8 +79,8 @@ class DurableYields {
   void Apply(const CancelEffect& cancel, Process& process, const Pid& self,
              uint64_t record);
 
-  // Carries out what was outstanding when the daemon ended. `record`: a
-  // position that is durable.
+  // Carries out the yields that were outstanding when the daemon ended.
+  // `record`: a position that is durable.
   void Resume(const std::vector<records::YieldImage>& yields, Process& process,
               const Pid& self, uint64_t record);
 
@@ -89,7 +89,7 @@ class DurableYields {
   struct Begin {
     uint64_t record = 0;
     uint64_t timeout_ns = 0;  // from now; 0: none
-    // After a restart: what the store knows of it. Null: it is new.
+    // After a restart: the yield in the store. Null: the yield is new.
     const records::YieldImage* restored = nullptr;
   };
 
@@ -97,11 +97,12 @@ class DurableYields {
              const Pid& self);
   void RunBuiltin(const Begin& begin, const CommandHandler& handler,
                   YieldEffect& yield, Process& process, const Pid& self);
-  // Makes the completion of a built-in command that has changed something one
-  // that is in the journal, and sends its messages.
+  // Turns the completion of a built-in command that has changed something into
+  // a logged completion, and sends its messages.
   Envelope* Seal(ActingCommand& acting, Envelope* completion, Owner by);
-  // Appends the record of the sends of a command, and sends. False: they are
-  // too large for a record, or the journal has failed; nothing was sent.
+  // Appends the record of the sends of a command, and sends the messages.
+  // False: they are too large for a record, or the journal has failed; nothing
+  // was sent.
   bool Send(ActingCommand& acting, const Envelope& completion, Owner by);
   void RunInPool(const Begin& begin, const CommandHandler& handler,
                  YieldEffect& yield, Process& process, const Pid& self);

@@ -20,7 +20,7 @@ absl::Status Gone() {
                    absl::Seconds(1));
 }
 
-// What a repeat is told.
+// The reply to a repeat.
 absl::StatusOr<CallReply> ReplyOf(std::optional<StoredAnswer>&& stored) {
   if (!stored) return Gone();
   CallAnswer& answer = stored->answer;
@@ -109,7 +109,7 @@ KeptCalls::Role KeptCalls::Join(const Key& key, const Fingerprint& content,
   const bool is_first = known == flights_.end();
   Flight& flight = flights_[key];
   flight.content = content;
-  // Not an id of Calls, which have a bit below the number.
+  // Never equal to an id of Calls, which has a bit below the number.
   call = next_++ << 32;
   flight.waiting.emplace(call, Waiting{std::move(done), !is_first});
   flight_of_.emplace(call, key);
@@ -153,7 +153,7 @@ Sent KeptCalls::Accept(Owner by, const Pid& to, const Message& message,
   const Posted posted = parts_.delivery.Post(to, run, parts_.lane);
   if (posted == Posted::kDelivered) return {absl::OkStatus(), *position};
   if (run.first == nullptr) {
-    // The process has ended meanwhile, and the journal says so, too.
+    // The process has ended in the meantime, and the journal has that end, too.
     parts_.durable.releases().After(*position,
                                     [this, at = *position] { Fail(at); });
     return {absl::OkStatus(), *position};
@@ -227,8 +227,8 @@ void KeptCalls::Fail(uint64_t position) {
     if (found == by_position_.end()) return;
     callee = flights_[found->second].pid;
   }
-  // Not how it has ended: the store does not keep that, and a repeat gets the
-  // same answer.
+  // Without the kind of the end: the store does not keep it, and a repeat must
+  // get the same answer.
   Answer(position, CalleeEnded(callee, nullptr));
 }
 

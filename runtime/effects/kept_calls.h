@@ -1,17 +1,17 @@
-// Calls from outside with a message id, to durable processes: each is carried
-// out once, and its answer is kept.
+// Calls from outside with a message id, to durable processes. Each call is
+// carried out once, and its answer is kept.
 //
 //   accept   INPUT with the id, before the call is in the mailbox
 //   answer   the STEP that replies, or the end of the callee without a reply;
-//            the caller is told when that record is durable
-//   repeat   waits for the same answer. When there is one, it is read from the
-//            store, which keeps it for store.request_id_ttl.
+//            the caller is answered when that record is durable
+//   repeat waits for the same answer. Once there is an answer, it is read from
+//   the store, which keeps it for store.request_id_ttl.
 //
-// A caller that gives up takes nothing back: the call goes on, also over a
-// restart. A call that was refused had no effect, and its id is forgotten.
+// A caller that gives up does not take its call back: the call continues, also
+// over a restart. A refused call had no effect, and its id is forgotten.
 //
-// Bounds: at most as many calls without an answer, and as many ids with one, as
-// store.request_id_max says.
+// Bounds: at most store.request_id_max calls without an answer, and as many ids
+// with an answer.
 //
 // Thread-safety: any thread. Callbacks run without the lock.
 #pragma once
@@ -43,7 +43,7 @@ class KeptCalls {
  public:
   using Answered = CallOnceCallback;
 
-  // All are borrowed. `lane`: of threads that run no workers.
+  // All are borrowed. `lane`: the lane of threads that run no workers.
   struct Parts {
     DurableProcesses& durable;
     DurableInputs& inputs;
@@ -56,7 +56,7 @@ class KeptCalls {
   KeptCalls(const KeptCalls&) = delete;
   KeptCalls& operator=(const KeptCalls&) = delete;
 
-  // Whether a call with this id is not answered, or its answer is kept.
+  // Whether a call with this id waits for its answer, or its answer is kept.
   [[nodiscard]] bool Knows(const RequestId& id) const;
   // Calls back once, as Runtime::CallOnce. Returns 0 if it has called back or
   // is about to. `by`: see Delivery. Precondition: the message is within the
@@ -65,16 +65,17 @@ class KeptCalls {
                const RequestId& id, Answered done);
   // True: the callback will not run.
   bool Cancel(CallId id);
-  // Calls back all who wait, with `status`. The calls go on.
+  // Calls back all waiting callers, with `status`. The calls continue.
   void AbandonAll(const absl::Status& status);
 
-  // The call at this position has its answer, or its callee has ended without
-  // one, and that is durable. A second answer is ignored.
+  // Passes on the durable answer to the call at this position, or the fact that
+  // its callee has ended without an answer. A second answer is ignored.
   void Answer(uint64_t position, const absl::StatusOr<Payload>& answer);
   void Fail(uint64_t position);
 
-  // A call of the store. To be called before all others; those with an answer
-  // in the order in which their times end. `left_ns`: of that time.
+  // Brings back a call from the store. To be called before all other functions.
+  // Calls with an answer must come in the order in which they expire.
+  // `left_ns`: the time left until then.
   void Restore(Owner owner, std::string_view id, const RequestEntry& entry,
                uint64_t left_ns);
 
@@ -103,9 +104,9 @@ class KeptCalls {
   // Appends the call and delivers it.
   Sent Accept(Owner by, const Pid& to, const Message& message,
               const RequestId& id, const Key& key);
-  // The call was refused.
+  // To be called when the call was refused.
   void Refuse(const Key& key, const absl::Status& why);
-  // Ends a flight. `answer`: what all who wait are told.
+  // Ends a flight. `answer`: the answer for all waiting callers.
   void End(const Key& key, const absl::StatusOr<Payload>& answer,
            bool remembers);
   void ReadAnswer(const RequestId& id, Answered done);

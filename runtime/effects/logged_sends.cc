@@ -33,7 +33,7 @@ void LoggedSends::Send(Owner by, const Pid& to, Envelope* message,
 
 void LoggedSends::SendWhenDurable(Owner by, const Pid& to, Envelope* message,
                                   uint64_t record) {
-  // Volatile code never knows what a crash can take back.
+  // Volatile code must never see anything that a crash can undo.
   durable_.releases().After(
       record, [message, to, by, &delivery = delivery_,
                &undelivered = undelivered_, &lane = shared_lane_] {

@@ -16,8 +16,8 @@ namespace actord::runtime {
 
 class LoggedSends {
  public:
-  // All are borrowed. `shared_lane`: of threads that run no workers. `lane`: of
-  // this thread.
+  // All are borrowed. `shared_lane`: the lane of threads that run no workers.
+  // `lane`: the lane of this thread.
   LoggedSends(DurableProcesses& durable, Delivery& delivery,
               const Undelivered& undelivered, Lane& shared_lane, Lane& lane)
       : durable_(durable),
@@ -29,8 +29,8 @@ class LoggedSends {
   LoggedSends& operator=(const LoggedSends&) = delete;
 
   // Takes `message`, of kEventLogged with this `position`, which the record at
-  // `record` holds. A refused one becomes a dead letter. Precondition: the PID
-  // is of a home.
+  // `record` holds. A refused message becomes a dead letter. Precondition: the
+  // PID belongs to a home.
   void Send(Owner by, const Pid& to, Envelope* message, uint64_t position,
             uint64_t record);
   // Takes `message`, of ACTORD_EVENT_MESSAGE.

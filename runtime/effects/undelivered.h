@@ -35,7 +35,8 @@ class Undelivered {
       if (envelope->type == kEventLoggedCall) {
         calls_.Dropped(*envelope, to, lane);
       }
-      // The journal keeps messages alone: the caller of a call has an error.
+      // The journal keeps only messages as letters, because the caller of a
+      // call gets an error.
       const uint64_t position =
           envelope->type == kEventLogged ? PositionOf(*envelope) : 0;
       dead_letters_.Add(NewPlainMessage(*envelope, lane), to, why, owner, lane,

@@ -1,8 +1,8 @@
 // Files and directories: the only way to the disk for everything in the runtime
 // that must survive the program.
 //
-// Each function is one call of the system, so a test can let any call fail, or
-// end the program there (tests/support/simulated_disk.h).
+// Each function is one system call, so a test can let any call fail, or end the
+// program there (tests/support/simulated_disk.h).
 //
 // Errors have the code of IoError. A message names the call and the path.
 //
@@ -44,8 +44,8 @@ class File {
   virtual absl::StatusOr<size_t> ReadSome(uint64_t offset, size_t bytes,
                                           char* into) = 0;
   // fdatasync: makes the contents durable, and the size of the file. After an
-  // error nobody knows which writes are durable: the kernel may have marked
-  // unwritten pages as clean, so a second call would succeed and mean nothing.
+  // error it is unknown which writes are durable: the kernel may have marked
+  // unwritten pages as clean, so a second call would succeed without meaning.
   virtual absl::Status SyncData() = 0;
   // fallocate: reserves room for the first `bytes` bytes, which read as zeros,
   // and sets the size to at least that. The first write to such room changes
@@ -66,10 +66,10 @@ class DirectoryLock {
   virtual ~DirectoryLock() = default;
 };
 
-// Of a file system, in bytes.
+// The room of a file system, in bytes.
 struct DiskSpace {
   uint64_t total = 0;
-  // What a program without privileges may still use.
+  // Room that a program without privileges may still use.
   uint64_t available = 0;
 };
 
@@ -99,14 +99,15 @@ class FileSystem {
   virtual absl::Status MakeDirectory(const std::string& path) = 0;
   // fsync of a directory: makes creations, renames and unlinks in it durable.
   virtual absl::Status SyncDirectory(const std::string& path) = 0;
-  // statvfs: of the file system that has this path.
+  // statvfs: the room of the file system of this path.
   virtual absl::StatusOr<DiskSpace> Space(const std::string& path) = 0;
   // FAILED_PRECONDITION: another program holds the directory, or another lock
   // of this one does.
   virtual absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDirectory(
       const std::string& path) = 0;
 
-  // The system's own. The object lives until the program ends.
+  // The file system of the operating system. The object lives until the program
+  // ends.
   static FileSystem& System();
 };
 

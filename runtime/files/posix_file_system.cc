@@ -75,7 +75,7 @@ class PosixFile final : public File {
   }
 
  private:
-  // The name that the file has now: it may have been renamed.
+  // The present name of the file, which may have been renamed.
   std::string Path() {
     std::error_code error;
     const std::filesystem::path now = std::filesystem::read_symlink(
@@ -89,12 +89,12 @@ class PosixFile final : public File {
   }
 
   const int descriptor_;
-  // As the file was opened.
+  // The path with which the file was opened.
   const std::string path_;
 };
 
-// " (PID 7, actord)": who has the flock of this file; empty: the system does
-// not tell, for example because the holder is in another container.
+// " (PID 7, actord)": the holder of the flock of this file; empty: the system
+// does not know it, for example because the holder is in another container.
 std::string LockHolder(int descriptor) {
   struct stat state = {};
   if (fstat(descriptor, &state) != 0) return "";

@@ -1,7 +1,7 @@
-// One line of the history of a durable process: an event, a step, an effect,
-// or something that the process waits for.
+// One line of the history of a durable process: an event, a step, an effect, or
+// an outstanding wait of the process.
 //
-// Thread-safety: plain values. Ownership: they own their contents.
+// Thread-safety: plain values. Ownership: values own their contents.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace actord::runtime {
 
-// The comments name the fields that have a meaning of their own.
+// The comments name the fields with a special meaning.
 enum class HistoryKind : uint8_t {
   // The records before `position` are gone; `step` was the last step in them.
   kBegins,
@@ -20,7 +20,7 @@ enum class HistoryKind : uint8_t {
   kGap,
   kSubmitted,      // name: type, detail: method, peer: parent, payload: input
   kSpawned,        // the same for a child that a step has spawned
-  kStarted,        // Init has returned well
+  kStarted,        // Init has returned OK
   kDaemonStarted,  // detail: the incarnation
   // detail: verdict; code and message: why it failed; of a process that begins
   // again, detail: the method, too, and payload: the input
@@ -31,7 +31,7 @@ enum class HistoryKind : uint8_t {
   kCompletion,
   kExit,  // peer has ended; code and message: how
   kCancelSeen,
-  // Effects of the step before them.
+  // Effects of the step in front of them.
   kSend,   // name: topic, peer: receiver
   kSpawn,  // peer: child, name: type, detail: method
   kYield,  // name: command
@@ -48,9 +48,9 @@ enum class HistoryKind : uint8_t {
   kDropped,      // detail: why messages to the process were dropped
   kCancelled,    // a cancel was requested; message: the reason
   kTerminated,
-  kUpgraded,  // detail: from which plugin to which
+  kUpgraded,  // detail: the old and the new plugin
   kEnded,     // detail: how, payload: result
-  // What the process waits for, or owes, at `position`.
+  // Outstanding work of the process at `position`.
   kPendingYield,
   kPendingCall,  // it has called peer
   kOwedCall,     // it owes peer an answer

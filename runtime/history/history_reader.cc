@@ -11,9 +11,10 @@
 namespace actord::runtime {
 namespace {
 
-// Lines that wait for the number of the first step.
+// Maximum number of lines that wait for the number of the first step.
 constexpr size_t kMaxHeld = 10'000;
-// Steps of the state store that one read takes, and their bytes.
+// Maximum number of steps that one read of the state store takes, and maximum
+// of their bytes.
 constexpr size_t kStoredTogether = 256;
 constexpr size_t kStoredBytes = 4 << 20;
 
@@ -29,7 +30,7 @@ absl::StatusOr<std::optional<T>> ReadValue(StateStore& state,
   return value;
 }
 
-// Whether the line tells the number of the step before it, or of itself.
+// Whether the line gives the number of its own step or of the step before it.
 bool TellsStep(const HistoryItem& item) {
   return item.kind == HistoryKind::kStep || item.kind == HistoryKind::kStarted;
 }
@@ -127,7 +128,7 @@ absl::Status HistoryReader::CheckSurvey() {
     });
     if (!status.ok()) return status;
   }
-  // An unknown owner may be another one.
+  // An unknown owner may be another owner.
   if (order_.by != Owner::kAny &&
       (!owner.has_value() || !Sees(order_.by, *owner))) {
     return NotFound();
@@ -139,7 +140,7 @@ absl::Status HistoryReader::CheckSurvey() {
       now_ns - *ended_ns > order_.retention_ns) {
     return NotFound();
   }
-  // Nothing but the outcome is left.
+  // Only the outcome is left.
   if (!facts.seen) return NotFound();
   Rewind();
   stage_ = Stage::kJournal;

@@ -1,19 +1,21 @@
-// Reads the history of a durable process from the store: from the steps that
-// the state store keeps of a replay type, and from the journal as far as it
-// goes back. What the process waits for comes from the state store. Nothing
-// comes from live memory.
+// Reads the history of a durable process from the store: for a replay type from
+// the steps in the state store, and from the journal as far as it goes back.
+// The outstanding waits come from the state store. Nothing comes from live
+// memory.
 //
-//   1. The reader asks the state store who owns the process, and what it waits
-//      for. From now on `end` is the position for which that holds.
-//   2. Of a process that has ended, the reader goes through the journal a first
-//      time: nobody may see a history before owner and end are known.
+//   1. The reader reads the owner and the outstanding waits of the process from
+//      the state store. `end` is the position at which they were read.
+//   2. If the process has ended, the reader goes through the journal a first
+//      time, because nobody may see a history before its owner and its end are
+//      known.
 //   3. The steps in the state store that are older than the journal.
 //   4. The records of the journal up to `end`.
-//   5. What the process waited for at `end`.
+//   5. The outstanding waits at `end`.
 //   6. With `follow`: the records from `end` on, as they become durable.
 //
 // The reader goes through the whole journal: a few hundred MiB at most, because
-// a round cuts it (OpenedStore::Options). Next does a bounded part of the work.
+// a round cuts it (OpenedStore::Options). Each call of Next does a bounded part
+// of the work.
 //
 // Thread-safety: one thread at a time; it may wait for the thread of the store.
 // Lifetime: ends before the store.
@@ -41,17 +43,17 @@ struct HistoryOrder {
   Pid pid;
   Owner by = Owner::kAny;  // whose processes the reader may see
   bool follow = false;
-  // How long after the end of a process its history can be read.
+  // How long the history of a process can be read after its end.
   uint64_t retention_ns = 0;
   size_t max_payload_bytes = 1024;
 };
 
 class HistoryReader {
  public:
-  // Work of one Next.
+  // Limits of one call of Next.
   static constexpr size_t kMaxItems = 256;
   static constexpr uint64_t kMaxBytes = 4 << 20;
-  // Events of the mailbox that are shown.
+  // Maximum number of events of the mailbox that are shown.
   static constexpr size_t kMaxWaiting = 1000;
 
   HistoryReader(DurableStore& store, const HistoryOrder& order);
@@ -76,14 +78,14 @@ class HistoryReader {
   void Rewind();
   // Takes records up to `end`. True: all of them were taken.
   absl::StatusOr<bool> Walk(uint64_t end, std::vector<HistoryItem>& items);
-  // Goes on behind what was trimmed away; an error that has another reason is
-  // returned.
+  // Continues after the trimmed records. Returns an error that has another
+  // reason.
   absl::Status GoOnBehindTrim(const absl::Status& why,
                               std::vector<HistoryItem>& items);
   absl::Status CheckSurvey();
   absl::StatusOr<bool> ReadStored(std::vector<HistoryItem>& items);
   void ShowPending(std::vector<HistoryItem>& items);
-  // Puts lines into `items`, behind a line about the beginning once it is
+  // Appends lines to `items`, after the line about the beginning once that is
   // known.
   void Emit(std::vector<HistoryItem>&& lines, std::vector<HistoryItem>& items,
             bool is_end);
@@ -97,7 +99,8 @@ class HistoryReader {
   uint64_t next_ = 0;   // the position of the next record
   uint64_t end_ = 0;
 
-  // The state store at `end_`. Not set: the process had ended.
+  // The process's entry in the state store at `end_`. Unset: the process had
+  // ended.
   std::optional<ProcessEntry> entry_;
   std::vector<std::pair<uint64_t, Mail>> mailbox_;
   bool more_waiting_ = false;

@@ -169,7 +169,7 @@ absl::Status ProcessTrace::TakeStored(uint64_t lsn, std::string_view payload,
               items);
 }
 
-// ---- Begin and end
+// ---- Beginning and end
 
 void ProcessTrace::Take(const records::Submitted& record, Items& items) {
   if (record.at_ns != 0) last_ns_ = record.at_ns;
@@ -248,7 +248,7 @@ void ProcessTrace::Take(const records::Plugin& record, Items& /*items*/) {
   SetPlugin(record);
 }
 
-// ---- What comes from outside
+// ---- Inputs from outside
 
 void ProcessTrace::Take(const records::Input& record, Items& items) {
   if (record.at_ns != 0) last_ns_ = record.at_ns;

@@ -1,6 +1,6 @@
-// Finds what the records of a journal say of one process.
+// Extracts the history of one process from the records of a journal.
 //
-// Most records are of other processes. A record is decoded only if its bytes
+// Most records belong to other processes. A record is decoded only if its bytes
 // hold the PID of the process, or if it may answer a call of the process.
 //
 // Bounds: keeps the messages that no step has consumed, at most kMaxHeldBytes
@@ -32,7 +32,7 @@ namespace actord::runtime {
 
 class ProcessTrace {
  public:
-  // What the records say beside the lines of the history.
+  // Facts in the records beside the lines of the history.
   struct Facts {
     bool seen = false;
     // A SUBMITTED, or the step of the parent, was among the records.
@@ -48,7 +48,8 @@ class ProcessTrace {
   ProcessTrace(const ProcessTrace&) = delete;
   ProcessTrace& operator=(const ProcessTrace&) = delete;
 
-  // The wall clock at time 0 of the store's clock, until a TIME says it.
+  // Sets the relation of the wall clock to the store's clock, until a TIME
+  // gives it.
   void SetOffset(uint64_t unix_ns, uint64_t store_ns) {
     offset_ns_ = unix_ns - store_ns;
   }
@@ -60,14 +61,13 @@ class ProcessTrace {
                           const std::vector<Consumed>& consumed,
                           std::vector<HistoryItem>& items);
   [[nodiscard]] const Facts& facts() const { return facts_; }
-  // What the number of a plugin stands for. Take learns it from the journal,
-  // too.
+  // Sets the plugin behind a number. Take learns it from the journal, too.
   void SetPlugin(const records::Plugin& plugin);
 
-  // The line of an event that waits in the mailbox. Its body may be in a record
-  // that was taken.
+  // The line of an event that waits in the mailbox. Its body may be in an
+  // earlier record.
   [[nodiscard]] HistoryItem Waiting(uint64_t position, const Mail& mail) const;
-  // A line of this time of the store's clock; 0: the time of the last record.
+  // A line with this time of the store's clock; 0: the time of the last record.
   [[nodiscard]] HistoryItem Item(HistoryKind kind, uint64_t store_ns) const;
   [[nodiscard]] uint64_t UnixNs(uint64_t store_ns) const {
     return store_ns == 0 ? 0 : store_ns + offset_ns_;

@@ -1,4 +1,4 @@
-// Steps: their events, their effects, and what they do to other processes.
+// Steps: their events, their effects, and their effects on other processes.
 #include <utility>
 #include <variant>
 
@@ -73,7 +73,7 @@ HistoryKind KindOf(TieEffect::Kind kind) {
   return kKinds[static_cast<size_t>(kind)];
 }
 
-// Of a yield or call of the step, in the store's clock; 0: none.
+// The deadline of a yield or call of the step, on the store's clock; 0: none.
 uint64_t DeadlineOf(const records::Step& record, uint64_t tag) {
   for (const records::Deadline& deadline : record.deadlines) {
     if (deadline.tag == tag) return deadline.at_ns;
@@ -145,7 +145,7 @@ void ProcessTrace::TakeEvents(const records::Step& record,
   const size_t count = positions.size() + turn.events.size();
   size_t consumed = 0;
   size_t whole = 0;
-  // records::Step::order says which event is next.
+  // records::Step::order gives the order of the events.
   for (size_t i = 0; i < count; ++i) {
     bool has_position = consumed < positions.size();
     if (has_position && i / 8 < record.order.size()) {
@@ -172,7 +172,7 @@ void ProcessTrace::TakeConsumed(const records::Step& record, uint64_t position,
   } else {
     item.kind = HistoryKind::kMessage;
     item.position = position;
-    item.detail = "the journal does not keep this event any more";
+    item.detail = "the journal no longer holds this event";
   }
   item.step = record.turn.step;
   items.push_back(std::move(item));

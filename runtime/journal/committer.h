@@ -1,11 +1,11 @@
-// Writes groups to the disk, one after the other: each is written when the sync
-// of the one before has returned. So at most one group is not durable, and what
-// a crash can take is the newest one alone.
+// Writes groups to the disk, one after the other: it writes a group when the
+// sync of the group before has returned. So at most one group is not durable,
+// and a crash can lose only the newest group.
 //
-// LoneCallers decides who may be that one.
+// LoneCallers decides whether a caller may commit on its own thread.
 //
-// Thread-safety: one thread at a time, but for the numbers (relaxed counters:
-// one thread writes, any reads).
+// Thread-safety: one thread at a time, except for the numbers (relaxed
+// counters: one thread writes them, any thread reads them).
 #pragma once
 
 #include <algorithm>
@@ -24,16 +24,15 @@
 namespace actord::runtime {
 
 // Whether a caller that waits for its record commits it on its own thread
-// (Journal::CommitHere). That spares two wake-ups of threads, but nothing else
-// on that thread goes on meanwhile, which may be calls that would have shared
-// the sync. So it is allowed only while each group has one caller that waits;
-// and from time to time the commit thread writes a group, which shows whether
-// that is still so.
+// (Journal::CommitHere). That saves two wake-ups of threads, but it keeps that
+// thread from other calls, which might have shared the sync. So it is allowed
+// only while each group has one caller that waits. From time to time the commit
+// thread writes a group, to see whether that is still the case.
 class LoneCallers {
  public:
-  // Groups that callers commit in a row.
+  // Maximum number of groups that callers commit in a row.
   static constexpr uint32_t kCallersInARow = 64;
-  // A caller does not wait for a disk that takes longer.
+  // If the disk takes longer for a group, callers do not commit.
   static constexpr uint64_t kSlowNs = 1'000'000;
 
   // `needed`: groups of one caller in a row, written by the commit thread,
@@ -41,16 +40,16 @@ class LoneCallers {
   explicit LoneCallers(uint32_t needed) : needed_(needed) {}
 
   struct Group {
-    // Who has begun to wait since the group before, and how many of them were
-    // callers that could have committed.
+    // The waits that have begun since the group before, and how many of them
+    // were by callers that could have committed.
     uint64_t waits = 0;
     uint64_t callers = 0;
-    // A caller has committed it.
+    // A caller has committed the group.
     bool by_caller = false;
-    // Of the write and the sync.
+    // Duration of the write and the sync.
     uint64_t took_ns = 0;
   };
-  // A group is durable.
+  // To be called when a group is durable.
   void Committed(const Group& group) {
     by_callers_ = group.by_caller ? by_callers_ + 1 : 0;
     if (group.waits > 1 || group.waits != group.callers ||
@@ -75,36 +74,36 @@ class Committer {
   Committer(Segments& segments, const StoreId& store, const Clock& clock)
       : segments_(segments), store_(store), clock_(clock) {}
 
-  // From where recovery has ended.
+  // Begins at the place where recovery has ended.
   void Begin(const Link& link, uint64_t next_place, uint64_t incarnation);
 
   // The buffer for the records of the next group.
   std::string& Buffer() { return writer_.Begin(); }
-  // True: FindRoom would be true, and need no other segment.
+  // True: FindRoom would return true, and would need no other segment.
   [[nodiscard]] bool HasRoom(uint64_t bytes) const {
     return place_ + GroupBytesOnDisk(bytes) <= segment_->end();
   }
-  // Finds room for a group with `bytes` bytes of records. False: no segment is
-  // made yet that it may be written to.
+  // Finds room for a group with `bytes` bytes of records. False: the segment
+  // for it is not made yet.
   bool FindRoom(uint64_t bytes);
-  // Writes what Buffer holds, and syncs. After an error nothing may be written
-  // any more, and no sync may be repeated. Precondition: FindRoom was true.
+  // Writes the contents of Buffer, and syncs. After an error the caller may
+  // neither write nor sync again. Precondition: FindRoom returned true.
   absl::Status Write(uint32_t records);
 
-  // True: the last group is sealed: it is followed by an empty one.
+  // True: the last group is sealed: an empty group follows it.
   [[nodiscard]] bool is_sealed() const { return is_sealed_; }
   [[nodiscard]] uint64_t durable_lsn() const { return link_.lsn; }
   // Any thread.
   [[nodiscard]] const StoreId& store() const { return store_; }
 
-  // Numbers since Begin.
+  // Counts since Begin.
   struct Counts {
     Atomic<uint64_t> groups{0};
     Atomic<uint64_t> records{0};
     Atomic<uint64_t> record_bytes{0};
     Atomic<uint64_t> written_bytes{0};
     Atomic<uint64_t> seals{0};
-    // When the running Write began; 0: none is running.
+    // Start of the running Write; 0: none is running.
     Atomic<uint64_t> since_ns{0};
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }

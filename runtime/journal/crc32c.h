@@ -9,7 +9,7 @@
 
 namespace actord::runtime {
 
-// Crc32c("123456789") is 0xe3069283, and that of no bytes is 0.
+// Crc32c("123456789") is 0xe3069283, and Crc32c("") is 0.
 uint32_t Crc32c(std::string_view bytes);
 
 }  // namespace actord::runtime

@@ -183,7 +183,7 @@ Judgement DecodeGroupHeader(const StoreId& store, std::string_view bytes,
       Get<uint64_t>(bytes, 8) != store.high) {
     return Judgement::kBad;
   }
-  // A flag that this build does not know changes what the group means.
+  // An unknown flag changes the meaning of the group.
   if (Get<uint16_t>(bytes, 4) > kJournalFormat ||
       Get<uint16_t>(bytes, 6) != 0) {
     return Judgement::kNewer;

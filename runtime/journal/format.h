@@ -1,13 +1,12 @@
-// The bytes of the journal's files: docs/journal-format.md has them one by one.
-// All numbers are little-endian. Two kinds of numbers count through the whole
-// journal:
+// The bytes of the journal's files: docs/journal-format.md lists them one by
+// one. All numbers are little-endian. Two kinds of numbers run through the
+// whole journal:
 //
-//   place  a byte of the segments, as if all were one file: a segment begins
-//          where the one before it ends. Groups begin at multiples of
-//          kBlockBytes.
-//   lsn    a byte of the records alone, in their order, without headers of
-//          groups and padding. It is the position of a record, and what
-//          everybody but the journal's own files uses.
+//   place a byte of the segments, as if all were one file: a segment begins
+//   where the segment before it ends. Groups begin at multiples of kBlockBytes.
+//   lsn a byte of the records, in their order, without headers of groups and
+//   padding. It is the position of a record. All code outside of the journal's
+//   own files uses it.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -25,8 +24,8 @@ namespace actord::runtime {
 inline constexpr uint64_t kBlockBytes = 4096;
 // Position of a store's first record. 0 is no position.
 inline constexpr uint64_t kFirstLsn = 8;
-// What this build writes, and the only one that it reads: format 1 was that of
-// builds before the first release.
+// The format that this build writes, and the only format that it reads. Builds
+// before the first release wrote format 1.
 inline constexpr uint16_t kJournalFormat = 2;
 
 inline constexpr size_t kSegmentHeaderBytes = kBlockBytes;
@@ -37,20 +36,21 @@ constexpr uint64_t AlignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
-// 128 random bits, drawn when the store is made. They tell files of another
-// store, and nobody outside can guess the chain of the groups, whose key they
-// are.
+// 128 random bits, drawn when the store is made. They tell the files of
+// different stores apart. They are also the key of the chain of groups, so
+// nobody outside can guess that chain.
 struct StoreId {
   uint64_t high = 0;
   uint64_t low = 0;
   friend bool operator==(const StoreId&, const StoreId&) = default;
 };
 
-// What the next group must continue: everything before it.
+// The part of the journal that the next group must continue: everything before
+// it.
 struct Link {
   // Place of the group before. 0: there is none.
   uint64_t previous = 0;
-  // Where that group ends.
+  // End of that group, as a place.
   uint64_t end = 0;
   // Chain up to that group.
   uint64_t chain = 0;
@@ -58,7 +58,7 @@ struct Link {
   uint64_t lsn = 0;
 };
 
-// What a header of any file can turn out to be.
+// The possible results of reading a header of any file.
 enum class Judgement {
   kGood,
   // Not written, torn or changed: the checksum or the magic number differs.
@@ -72,13 +72,14 @@ enum class Judgement {
 
 struct Meta {
   StoreId store;
-  // The copy with the greater number counts.
+  // The copy with the greater number is the valid one.
   uint64_t sequence = 0;
   // False: the store is being made, and no group has been written.
   bool in_use = false;
-  // At least that of every group before first_place.
+  // At least the incarnation of every group before first_place.
   uint64_t incarnation = 0;
-  // The first segment that is kept, and what its first group continues.
+  // The first segment that is kept, and the link that its first group
+  // continues.
   uint64_t first_place = 0;
   Link first_link;
 };
@@ -112,12 +113,12 @@ struct GroupHeader {
   uint64_t place = 0;
   // Place of the group before; 0: there is none.
   uint64_t previous = 0;
-  // Everything before this place was durable when this group was written: the
-  // end of the group before.
+  // The end of the group before. Everything before this place was durable when
+  // this group was written.
   uint64_t synced_to = 0;
   uint64_t lsn = 0;
   uint64_t incarnation = 0;
-  // Of the records, without padding to the block.
+  // Size of the records, without padding to the block.
   uint32_t bytes = 0;
   uint32_t records = 0;
   uint32_t records_crc = 0;
@@ -134,7 +135,7 @@ uint64_t ChainOf(const StoreId& store, uint64_t chain_before,
 // Writes kGroupHeaderBytes bytes.
 void EncodeGroupHeader(const StoreId& store, const GroupHeader& header,
                        char* out);
-// kBad also for a group of another store. `bytes`: kGroupHeaderBytes of them.
+// kBad also for a group of another store. `bytes` has kGroupHeaderBytes bytes.
 Judgement DecodeGroupHeader(const StoreId& store, std::string_view bytes,
                             GroupHeader& header);
 
@@ -145,10 +146,10 @@ Judgement DecodeGroupHeader(const StoreId& store, std::string_view bytes,
 // this flag, a store with a record of an unknown kind is refused.
 inline constexpr uint16_t kSkippable = 1;
 
-// The journal's own kind; the other kinds are their owners'.
+// The journal's own kind; the users of the journal define the other kinds.
 inline constexpr uint16_t kOpenedKind = 1;
 
-// `bytes` of payload take that much of the journal.
+// The bytes of the journal that a payload of this size takes.
 constexpr uint64_t RecordBytes(uint64_t payload_bytes) {
   return AlignUp(kRecordHeaderBytes + payload_bytes, 8);
 }
@@ -168,7 +169,7 @@ struct RecordView {
   std::string_view payload;
 };
 // Takes the record from the front of `bytes`, whose position is `lsn`. Empty:
-// the bytes are no record.
+// the bytes are not a record.
 std::optional<RecordView> TakeRecord(std::string_view& bytes, uint64_t lsn);
 
 // The payload of an OPENED record.

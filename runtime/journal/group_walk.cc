@@ -15,7 +15,7 @@ namespace actord::runtime {
 
 namespace {
 
-// This much of a file is read at a time in the search for later groups.
+// The search for later groups reads this much of a file at a time.
 constexpr size_t kSearchBytes = 1 << 20;
 
 class GroupWalk {
@@ -35,11 +35,11 @@ class GroupWalk {
   [[nodiscard]] bool IsLastFile() const {
     return recovered_.current + 1 == recovered_.segments.size();
   }
-  // Reads the next group. True: there is one, and it was taken.
+  // Reads the next group. True: it was taken. False: there is none.
   absl::StatusOr<bool> Step();
   absl::Status Take(Group group);
   absl::Status CheckRecords(const Segment& segment, const Group& group) const;
-  // What follows from there being no group at place_.
+  // Decides when there is no group at place_.
   absl::Status Decide();
   // The first place behind place_ with the header of a group that was written
   // when place_ was already durable.
@@ -56,7 +56,7 @@ class GroupWalk {
   const JournalOptions& options_;
   Recovered& recovered_;
   const StoreId store_;
-  // Where the next group is expected.
+  // Expected place of the next group.
   uint64_t place_;
 };
 
@@ -162,7 +162,7 @@ absl::StatusOr<bool> GroupWalk::Step() {
   if (*judgement == Judgement::kNewer) return Newer(next, first);
   if (*judgement == Judgement::kBad) return false;
   if (!Continues(group, store_, recovered_.link)) {
-    if (group.header.synced_to > place_) return false;  // Decide says why.
+    if (group.header.synced_to > place_) return false;  // Decide reports it.
     return Breaks(next, group);
   }
   next.first_link = recovered_.link;

@@ -12,7 +12,7 @@
 
 namespace actord::runtime {
 
-// What an operator does about damage; ends a message about it.
+// The advice for the operator at the end of each message about damage.
 inline constexpr absl::string_view kAdviceOnDamage =
     "; \"actorctl store verify\" lists all damage; restore a backup with "
     "\"actord --restore\"";

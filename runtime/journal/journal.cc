@@ -115,7 +115,7 @@ absl::Status Journal::Begin(Recovered& recovered) {
 absl::Status Journal::MakeSpares() {
   for (;;) {
     const absl::StatusOr<bool> made = segments_->MakeOne();
-    // Enough of them may be there already.
+    // Enough segments may be there already.
     if (IsNoRoom(made.status()) && segments_->HasAny()) {
       is_short_of_room_ = true;
       no_room_.store(!segments_->HasSpares(), std::memory_order_seq_cst);

@@ -55,15 +55,15 @@ class Journal {
   // to a refused store.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(JournalOptions options,
                                                        JournalEvents& events);
-  // As Close.
+  // The same as Close.
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
   // ---- Appending ---------------------------------------------------------
 
-  // The place of records that were reserved together; must be published at
-  // once.
+  // The place of records that were reserved together. The caller must publish
+  // it at once.
   class [[nodiscard]] Reservation {
    public:
     Reservation() = default;
@@ -100,19 +100,19 @@ class Journal {
   }
   // The position behind all reservations.
   [[nodiscard]] uint64_t Tail() const { return ring_->tail(); }
-  // Somebody waits until the record at `lsn` is durable: a group with it is
-  // written as soon as the disk is free. Without this call, up to
-  // JournalOptions::linger_ns later. Any thread; does not wait.
+  // Says that somebody waits until the record at `lsn` is durable: its group is
+  // written as soon as the disk is free. Without this call the group may be
+  // written up to JournalOptions::linger_ns later. Any thread; does not wait.
   void Want(uint64_t lsn);
-  // The next record of this thread will be wanted: the commit thread need not
-  // fall asleep before. Nothing relies on it.
+  // Says that this thread will want its next record, so that the commit thread
+  // need not fall asleep before. A hint only.
   void Expect();
   // For a caller that waits for the record at `lsn` and holds no lock: writes
   // and syncs on this thread the records that are published, if the last
   // callers came one at a time (LoneCallers) and the disk is free. Returns the
   // durable position, which is behind `lsn`; JournalEvents::Durable was not
-  // called for it. 0: the record is not durable, and the caller must Want it.
-  // Waits for one sync at most.
+  // called for that position. 0: the record is not durable, and the caller must
+  // Want it. Waits for one sync at most.
   [[nodiscard]] uint64_t CommitHere(uint64_t lsn);
   // Wants that all records before `lsn` are durable, and waits for it.
   // UNAVAILABLE: the journal has failed before that; whether they are durable
@@ -120,19 +120,19 @@ class Journal {
   absl::Status AwaitDurable(uint64_t lsn);
   // True: more than max_unsynced_bytes are not durable, or HasNoRoom. Code that
   // can wait should begin nothing new until JournalEvents::CaughtUp, which
-  // comes when half of that is free again.
+  // comes when half of these bytes are free again.
   [[nodiscard]] bool Behind() const {
     return behind_.load(std::memory_order_seq_cst) || HasNoRoom();
   }
-  // True: the disk has no room for the next segment. The segments that are made
-  // take what is in flight. Ends by itself when there is room.
+  // True: the disk has no room for the next segment. The existing segments take
+  // the records in flight. Becomes false by itself when there is room.
   [[nodiscard]] bool HasNoRoom() const {
     return no_room_.load(std::memory_order_seq_cst);
   }
-  // True: half of the ring is not durable. Code that may refuse should append
-  // nothing, because Reserve is going to wait.
+  // True: half of the ring is not durable. Code that may refuse work should
+  // append nothing, because Reserve is going to wait.
   [[nodiscard]] bool IsFilling() const {
-    // In this order: the tail is not below what was durable before.
+    // In this order, so that the tail is not below the durable position.
     const uint64_t durable = DurableLsn();
     return Tail() - durable > options_.ring_bytes / 2;
   }
@@ -145,9 +145,9 @@ class Journal {
   [[nodiscard]] uint64_t FirstLsn() const;
   // Gives up records before `to`: whole segments, and never the current one.
   // Durable when it returns. No reader may be before `to`. An error of the disk
-  // is also told as JournalEvents::Failed. One thread at a time.
+  // also calls JournalEvents::Failed. One thread at a time.
   absl::Status Trim(uint64_t to);
-  // As long as one of these lives, Trim gives up nothing. Lifetime: ends before
+  // As long as a TrimHold lives, Trim gives up nothing. Lifetime: ends before
   // the journal.
   class TrimHold {
    public:
@@ -170,17 +170,18 @@ class Journal {
   // From now on appends fail instead of waiting for room in the ring, so that
   // no thread keeps the end of the program waiting.
   void RefuseWaits() { ring_->RefuseWaits(); }
-  // Makes everything published durable, seals it, and ends the threads. Appends
-  // from now on fail. Idempotent; one thread at a time.
+  // Makes all published records durable, seals the journal, and ends the
+  // threads. Appends from now on fail. Idempotent; one thread at a time.
   void Close();
 
-  // Of the store, for ever; secret.
+  // The id of the store, which never changes; secret.
   [[nodiscard]] StoreId id() const { return committer_->store(); }
   [[nodiscard]] JournalStats Stats() const;
   [[nodiscard]] const RecoveryReport& report() const { return report_; }
 
   // Without threads (JournalOptions::threads): commits one group if anything is
-  // published, and makes one segment if one is wanted. False: nothing was done.
+  // published, and makes one segment if one is wanted. False: there was nothing
+  // to do.
   bool Work();
   // Without threads: seals the last group, unless it is sealed.
   void Seal();
@@ -192,29 +193,29 @@ class Journal {
   absl::Status Begin(Recovered& recovered);
   absl::Status MakeSpares();
   void RunCommits();
-  // Waits for more records while nobody waits for any.
+  // Waits for more records as long as nobody waits for a record.
   void Linger();
-  // Whether records wait that may linger.
+  // Whether there are records that may linger.
   [[nodiscard]] bool HasRecords();
-  // The journal stops, and no record comes behind those that wait.
+  // The journal stops, and no record will come after the waiting ones.
   [[nodiscard]] bool IsAtTheEnd();
   // Ends Linger, if its group is due.
   void WakeCommits();
   void RaiseWanted(uint64_t lsn);
-  // Whether the next group is written now.
+  // Whether the next group is to be written now.
   [[nodiscard]] bool IsDue() const;
   void RunMaker();
-  // Commits what is published, or waits. False: there is nothing.
+  // Commits the published records, or waits. False: there are none.
   bool CommitOne();
   void WaitForRecords();
   // Waits until a record is published, or a caller has taken all of them.
   void WaitForPublication();
   bool SealNow();
-  // Waits for a segment for `bytes` bytes of records. False: there is none, and
-  // the journal has failed, is closed or has no threads.
+  // Waits for a segment for `bytes` bytes of records. False: there is no
+  // segment, because the journal has failed, is closed or has no threads.
   bool WaitForSegment(uint64_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
-  // `by_caller`: CommitHere tells the events.
+  // `by_caller`: CommitHere calls the events.
   bool WriteGroup(uint32_t records, bool by_caller)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_mutex_);
   // False: nothing was committed.
@@ -227,7 +228,7 @@ class Journal {
   // Makes one segment if one is wanted.
   bool MakeOne();
   void AskMaker();
-  // Clears what Behind reports, if it is over.
+  // Clears the state that Behind reports, if it has ended.
   void MayHaveCaughtUp();
 
   const JournalOptions options_;
@@ -239,31 +240,32 @@ class Journal {
   RecoveryReport report_;
 
   std::unique_ptr<Segments> segments_;
-  // Written to, and records taken from the ring, under commit_mutex_.
+  // It is written to, and records are taken from the ring, under commit_mutex_.
   std::unique_ptr<Committer> committer_;
   std::unique_ptr<JournalRing> ring_;
 
   // Written by the commit thread after a sync, release; readers acquire it, so
-  // they see the links of the segments. Stale values are smaller.
+  // they see the links of the segments. A stale value is smaller.
   Atomic<uint64_t> durable_{0};
   // Set by a thread between Reserve and Publish, relaxed; cleared by the commit
   // thread after a sync, seq_cst. The commit that makes those records durable
   // comes after their Publish, so it sees the flag: nobody waits for ever.
   Atomic<bool> behind_{false};
-  // Written by the maker, seq_cst. Commit thread and maker each clear their
-  // flag and then look at the other's, so at least one of them calls CaughtUp.
+  // Written by the maker, seq_cst. Commit thread and maker each clear their own
+  // flag and then read the other flag, so at least one of them calls CaughtUp.
   Atomic<bool> no_room_{false};
   // The highest position that anybody waits for. Written by the threads that
-  // wait, seq_cst, before they look at lingers_.
+  // wait, seq_cst, before they read lingers_.
   Atomic<uint64_t> wanted_{0};
-  // The commit thread lingers. It writes this, seq_cst, and then looks at
-  // wanted_ again, so one of the two sees the other.
+  // The commit thread lingers. It writes this, seq_cst, and then reads wanted_
+  // again, so either the commit thread or the waiting thread sees the other's
+  // value.
   Atomic<bool> lingers_{false};
-  // How often somebody has begun to wait, and how often CommitHere was called.
-  // Relaxed: LoneCallers reads them.
+  // How many waits have begun, and how often CommitHere was called. Relaxed:
+  // LoneCallers reads them.
   Atomic<uint64_t> waits_{0};
   Atomic<uint64_t> callers_{0};
-  // What LoneCallers says. Written under commit_mutex_, relaxed: a hint.
+  // The answer of LoneCallers. Written under commit_mutex_, relaxed: a hint.
   Atomic<bool> callers_may_commit_{false};
   // Groups that callers have committed, and when the last one was durable.
   // Written under commit_mutex_, relaxed; a stale value makes a record linger
@@ -274,38 +276,40 @@ class Journal {
   Atomic<bool> stopping_{false};
   Atomic<uint64_t> unpublished_stalls_{0};
 
-  // Held by the one that commits, also while the disk syncs. Locked before
+  // Held by the thread that commits, also while the disk syncs. Locked before
   // mutex_.
   Mutex commit_mutex_;
   LoneCallers lone_callers_ ABSL_GUARDED_BY(commit_mutex_);
   // waits_ and callers_ when the last group was durable.
   uint64_t waits_before_ ABSL_GUARDED_BY(commit_mutex_) = 0;
   uint64_t callers_before_ ABSL_GUARDED_BY(commit_mutex_) = 0;
-  // Taken from the ring, and not written for want of room.
+  // Records that were taken from the ring, and not written because there was no
+  // room.
   JournalRing::Taken pending_ ABSL_GUARDED_BY(commit_mutex_);
 
   Mutex mutex_;
-  // durable_ or failed_ has changed: for AwaitDurable.
+  // For AwaitDurable: durable_ or failed_ has changed.
   ConditionVariable changed_;
-  // The next group is due: for the commit thread.
+  // For the commit thread: the next group is due.
   ConditionVariable due_;
-  // A segment was made: for the commit thread.
+  // For the commit thread: a segment was made.
   ConditionVariable made_;
-  // maker_asked_ or maker_ends_ has changed.
+  // For the maker: maker_asked_ or maker_ends_ has changed.
   ConditionVariable maker_wakes_;
   // Whether the maker should look for work, and whether it is to end.
   bool maker_asked_ ABSL_GUARDED_BY(mutex_) = false;
   bool maker_ends_ ABSL_GUARDED_BY(mutex_) = false;
-  // Nothing that is not durable by now will be.
+  // No further record will become durable.
   bool commits_are_over_ ABSL_GUARDED_BY(mutex_) = false;
 
-  // Of the thread that opens the journal, then of the one that trims it.
+  // Used by the thread that opens the journal, then by the thread that trims
+  // it.
   Meta meta_;
   // Held while the journal is trimmed.
   Mutex trim_mutex_;
   int trim_holds_ ABSL_GUARDED_BY(trim_mutex_) = 0;
 
-  // The maker's: its last attempt has found no room.
+  // Used by the maker: its last attempt has found no room.
   bool is_short_of_room_ = false;
 
   bool closed_ = false;

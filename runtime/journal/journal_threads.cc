@@ -1,4 +1,4 @@
-// What the journal's threads do: commits, and segments made ahead.
+// The work of the journal's threads: commits, and segments made ahead.
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -16,22 +16,22 @@ namespace actord::runtime {
 
 namespace {
 
-// How long a reservation may stay unpublished before it is counted.
+// A reservation that stays unpublished for longer is counted as a stall.
 constexpr uint64_t kStallNs = 100'000'000;
-// Between two looks at an unpublished reservation, after kLooks of them.
+// Pause between two checks of an unpublished reservation, after kLooks checks.
 constexpr int kLooks = 200;
 constexpr uint64_t kUnpublishedRestNs = 50'000;
-// Between two attempts to make a segment when there is no room for it.
+// Pause between two attempts to make a segment when there is no room for it.
 constexpr std::chrono::milliseconds kNoRoomRest(200);
 constexpr int kNice = -10;
-// A caller does not write more than this for others.
+// A caller does not write more bytes than this for others.
 constexpr uint64_t kCallersBytes = 64 << 10;
 
-// Everybody waits for the commit thread. Without the right to do so, it has the
-// priority of the others.
+// Raises the priority of the commit thread, because everybody waits for it.
+// Without the permission to do so, it keeps the priority of the other threads.
 void PreferThisThread() {
 #ifdef ACTORD_FAIL_POINTS
-  if (interleaver != nullptr) return;  // it is one of many on this thread
+  if (interleaver != nullptr) return;  // many simulated threads share this one
 #endif
   const auto thread = static_cast<id_t>(syscall(SYS_gettid));
   (void)setpriority(PRIO_PROCESS, thread, kNice);
@@ -107,7 +107,7 @@ void Journal::WaitForRecords() {
 }
 
 void Journal::WaitForPublication() {
-  // Somebody is between Reserve and Publish.
+  // Some thread is between Reserve and Publish.
   const Clock& clock = *options_.clock;
   const uint64_t since = clock.MonotonicNs();
   bool counted = false;
@@ -176,7 +176,7 @@ bool Journal::WriteGroup(uint32_t records, bool by_caller) {
   FailPoint();
   const uint64_t since_ns = options_.clock->MonotonicNs();
   if (auto status = committer_->Write(records); !status.ok()) {
-    // Never repeated: file_system.h, SyncData.
+    // A sync is never repeated: see SyncData in file_system.h.
     Fail(status);
     return false;
   }
@@ -223,7 +223,7 @@ bool Journal::WaitForSegment(uint64_t bytes) {
     }
     const MutexLock lock(mutex_);
     if (HasFailed()) return false;
-    // A stop does not wait for room. Nobody was told of these records.
+    // A stop does not wait for room. No client was told of these records.
     if (stopping_.load(std::memory_order_acquire) &&
         no_room_.load(std::memory_order_seq_cst)) {
       return false;
@@ -263,7 +263,8 @@ bool Journal::MakeOne() {
     return false;
   }
   is_short_of_room_ = !made.ok();
-  // More than the segments that are always there can wait for room.
+  // The segments that are always there have room; only further segments must
+  // wait for room.
   const bool has_room = made.ok() || segments_->HasSpares();
   const bool had_room =
       !no_room_.exchange(!has_room, std::memory_order_seq_cst);

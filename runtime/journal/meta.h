@@ -1,6 +1,6 @@
-// META-0 and META-1: what the store is, and where its journal begins. Both hold
-// the same, and are written one after the other, each with a sync, so that one
-// of them is intact at any time.
+// META-0 and META-1: the identity of the store, and the beginning of its
+// journal. Both hold the same data. They are written one after the other, each
+// with a sync, so that one of them is intact at any time.
 //
 // Thread-safety: one thread at a time.
 #pragma once
@@ -21,17 +21,17 @@ class MetaFiles {
       : files_(files), directory_(std::move(directory)) {}
 
   // Reads the copies. NOT_FOUND: neither exists. FAILED_PRECONDITION: a newer
-  // format. DATA_LOSS: neither is intact, they are of two stores, or the disk
-  // could not be read. `damaged` names a copy that is missing or damaged.
+  // format. DATA_LOSS: neither is intact, they belong to two stores, or the
+  // disk could not be read. `damaged` names a copy that is missing or damaged.
   absl::StatusOr<Meta> Read(std::string& damaged);
   // Makes both files, durably. Neither may exist.
   absl::Status Create(const Meta& meta);
-  // Writes both copies, durably, with the next sequence number: first the one
-  // that Read has found missing or damaged, so that one is always intact. A
-  // copy that does not exist is made.
+  // Writes both copies, durably, with the next sequence number: first the copy
+  // that Read has found missing or damaged, so that one copy is always intact.
+  // A copy that does not exist is made.
   absl::Status Write(Meta& meta);
 
-  // Removes what an interrupted Create has left.
+  // Removes the files that an interrupted Create has left.
   absl::Status RemoveUnfinished();
 
  private:

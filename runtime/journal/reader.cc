@@ -24,7 +24,8 @@ absl::Status JournalReader::Seek() {
 }
 
 absl::StatusOr<bool> JournalReader::NextGroup() {
-  // Acquire: what was durable then can be read from the file.
+  // Acquire: all records that are durable at this position can be read from the
+  // file.
   if (link_.lsn >= durable_.load(std::memory_order_acquire)) return false;
   absl::StatusOr<Judgement> judgement =
       ReadGroup(*segment_, store_, place_, group_);

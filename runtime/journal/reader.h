@@ -35,16 +35,15 @@ class JournalReader {
                 const Atomic<uint64_t>& durable, uint64_t from)
       : segments_(segments), store_(store), durable_(durable), from_(from) {}
 
-  // Where a group is in the journal, and what it continues.
+  // The place of a group in the journal, and the link that it continues.
   struct Place {
     std::shared_ptr<Segment> segment;
     uint64_t offset = 0;
     Link link;
   };
-  // By the position of the group's first record.
+  // The key is the position of the group's first record.
   using Places = std::map<uint64_t, Place>;
-  // Adds the place of each group that the reader comes by. `places` is
-  // borrowed.
+  // Adds the place of each group that the reader passes. `places` is borrowed.
   void KeepPlacesIn(Places& places) { places_ = &places; }
   // Begins at a place that a reader of the same journal has kept, instead of
   // the beginning of the file. Precondition: Next was not called, and `from` is
@@ -62,7 +61,7 @@ class JournalReader {
   // everything that is durable. DATA_LOSS: the disk has changed or cannot be
   // read.
   absl::StatusOr<bool> Next();
-  // Its payload is valid until the next call of Next.
+  // The payload of the record is valid until the next call of Next.
   [[nodiscard]] const RecordView& record() const { return record_; }
 
  private:
@@ -76,7 +75,7 @@ class JournalReader {
   const uint64_t from_;
 
   std::shared_ptr<Segment> segment_;
-  // Where the next group is expected, and what it continues.
+  // The expected place of the next group, and the link that it continues.
   uint64_t place_ = 0;
   Link link_;
   Group group_;

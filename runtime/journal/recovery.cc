@@ -107,7 +107,7 @@ absl::Status OpenSegments(const JournalOptions& options,
   return absl::OkStatus();
 }
 
-// A store without META, or one whose making was interrupted.
+// Begins a store that has no META, or whose creation was interrupted.
 absl::Status BeginNew(const JournalOptions& options, MetaFiles& meta_files,
                       bool has_meta, const std::vector<std::string>& names,
                       Recovered& recovered) {
@@ -182,8 +182,8 @@ absl::Status SettleJournal(const JournalOptions& options, MetaFiles& meta_files,
     if (auto status = files.MakeDirectory(folder); !status.ok()) return status;
   }
   if (auto status = meta_files.RemoveUnfinished(); !status.ok()) return status;
-  // META may be in the page cache alone, if the program was killed between its
-  // write and its sync. What is done next rests on it.
+  // META may be only in the page cache, if the program was killed between its
+  // write and its sync. The next steps rely on it.
   if (auto status = meta_files.Write(recovered.meta); !status.ok()) {
     return status;
   }
@@ -194,11 +194,12 @@ absl::Status SettleJournal(const JournalOptions& options, MetaFiles& meta_files,
     absl::Status status = files.Unlink(path);
     if (!status.ok() && !absl::IsNotFound(status)) return status;
   }
-  // Names of segments may be in the page cache alone, too.
+  // Names of segments may be only in the page cache, too.
   if (auto status = files.SyncDirectory(folder); !status.ok()) return status;
   if (!recovered.last) return absl::OkStatus();
-  // So may the last group be, or marked as clean by a sync that has failed. No
-  // group before it can be: each is written after the sync of the one before.
+  // The last group may also be only in the page cache, or marked as clean by a
+  // failed sync. No earlier group can be, because each group is written after
+  // the sync of the group before.
   Segment& segment = *recovered.segments[recovered.current];
   GroupWriter writer;
   writer.Begin().append(recovered.last->records);

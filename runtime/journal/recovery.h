@@ -1,5 +1,5 @@
-// Opens the files of a store: decides what the journal holds, and whether it
-// can be trusted. docs/journal-format.md has the rules; recovery never guesses.
+// Opens the files of a store, reads the journal, and decides whether it can be
+// trusted. docs/journal-format.md has the rules; recovery never guesses.
 //
 // A refusal changes nothing on disk. Its status is
 //   DATA_LOSS            damaged, incomplete or mixed files, or a disk that
@@ -29,17 +29,17 @@ struct Recovered {
   Meta meta;
   // Contiguous, from meta.first_place on. Empty: the store is new.
   std::vector<std::shared_ptr<Segment>> segments;
-  // The segment that the last group is in, or the first one.
+  // The segment with the last group, or the first segment if there is no group.
   size_t current = 0;
   // The last group; empty: there is none.
   std::optional<Group> last;
   // The chain that the last group continues.
   uint64_t chain_before_last = 0;
-  // What the next group continues.
+  // The link that the next group continues.
   Link link;
   // Where the next group is written.
   uint64_t next_place = 0;
-  // Files in the folder that are no part of the journal any more.
+  // Files in the folder that no longer belong to the journal.
   std::vector<std::string> leftovers;
   RecoveryReport report;
 };
@@ -49,9 +49,9 @@ struct Recovered {
 absl::StatusOr<Recovered> ReadJournal(const JournalOptions& options,
                                       MetaFiles& meta_files);
 
-// Makes what ReadJournal has found durable: META, the names in the folder, and
-// the bytes of the last group, which may be in the page cache alone. Removes
-// what is left over.
+// Makes the findings of ReadJournal durable: META, the names in the folder, and
+// the bytes of the last group, which may be only in the page cache. Removes the
+// leftovers.
 absl::Status SettleJournal(const JournalOptions& options, MetaFiles& meta_files,
                            Recovered& recovered);
 

@@ -14,7 +14,7 @@ namespace actord::runtime {
 
 namespace {
 
-// In the ring alone: the payload is a pointer to a string. Never on disk.
+// Only in the ring, never on disk: the payload is a pointer to a string.
 constexpr uint16_t kByPointerFlag = 1 << 15;
 
 }  // namespace
@@ -31,7 +31,7 @@ JournalRing::JournalRing(uint64_t bytes, uint64_t first_lsn)
       taken_(first_lsn) {
   ACTORD_ASSERT(std::has_single_bit(bytes) && bytes >= kBlockBytes,
                 "ring.h: the size is a power of two");
-  // Anonymous memory is zero, as (2) wants it.
+  // Anonymous memory is zero, as (2) requires.
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ACTORD_ASSERT(memory != MAP_FAILED, "ring.h: there is memory for the ring");
@@ -109,7 +109,8 @@ void JournalRing::Publish(Reservation reservation,
                 "ring.h: what was reserved is published");
   uint64_t lsn = reservation.lsn_ + reservation.bytes_;
   size_t next_large = large.size();
-  // Backwards: the word of the first record, stored last, publishes them all.
+  // Backwards: the word of the first record is stored last and publishes all
+  // records.
   for (size_t i = records.size(); i-- > 0;) {
     const Record& record = records[i];
     uint16_t flags = record.flags;
@@ -134,8 +135,8 @@ void JournalRing::Publish(Reservation reservation,
   }
   reservation.bytes_ = 0;
   FailPoint();
-  // (3): `tail_` was moved before, and the committer looks at it after it has
-  // set `sleeping_`.
+  // (3): `tail_` was moved before, and the committer reads it after it has set
+  // `sleeping_`.
   if (sleeping_.load(std::memory_order_seq_cst)) Wake();
 }
 

@@ -2,8 +2,8 @@
 // thread appends to and one thread, the committer, takes from.
 //
 // A thread appends in two steps. Reserve draws the place of the records, and
-// with it their order; Publish copies the records there. Between the two a
-// thread does nothing else: it holds up everybody behind it.
+// with it their order; Publish copies the records there. Between the two steps
+// a thread does nothing else, because it holds up every record behind it.
 //
 // A position counts the bytes of all records since the store was made, so byte
 // `lsn % size` of the ring belongs to position `lsn`. A record begins with its
@@ -13,9 +13,9 @@
 //   (1) taken <= tail <= released + size. A thread moves `tail` only if that
 //       leaves room for all of its records, so it never waits between Reserve
 //       and Publish.
-//   (2) A word at `taken` or behind it is 0 until its record is complete.
-//       Its storing publishes the record. The committer sets all bytes that it
-//       has taken to 0 before it gives them back.
+//   (2) A word at `taken` or behind it is 0 until its record is complete. The
+//       store of the word publishes the record. The committer sets all taken
+//       bytes to 0 before it gives them back.
 //   (3) If records are published and not taken, the committer is awake, or will
 //       be woken by the thread that has published them.
 //   (4) If a thread waits for room, and there is room, the committer will wake
@@ -26,8 +26,8 @@
 // written.
 //
 // Thread-safety: Reserve, Publish, tail, taken: any thread. Take and
-// HasPublished: one thread at a time, the committer of that moment. Sleep: one
-// thread, which commits what nobody else does.
+// HasPublished: one thread at a time, the committer of that moment. Sleep: only
+// the commit thread.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@
 
 namespace actord::runtime {
 
-// A record that is to be appended. `flags`: kSkippable or 0.
+// A record to append. `flags`: kSkippable or 0.
 struct Record {
   uint16_t kind = 0;
   uint16_t flags = 0;
@@ -56,7 +56,7 @@ struct Record {
 
 class JournalRing {
  public:
-  // A payload above this is not copied into the ring.
+  // A larger payload is not copied into the ring.
   static constexpr size_t kByPointerBytes = 64 << 10;
 
   // The place of records that are not published yet. It must be published:
@@ -90,8 +90,8 @@ class JournalRing {
   // The bytes of the positions that these records take.
   static uint64_t BytesOf(std::span<const Record> records);
 
-  // Draws `bytes` of positions, at most half of the ring. Waits for room if
-  // there is none, without a reservation. False: the ring is closed.
+  // Draws `bytes` positions, at most half of the ring. If there is no room,
+  // waits for it without holding a reservation. False: the ring is closed.
   bool Reserve(uint64_t bytes, Reservation& reservation);
   // Copies the records of `reservation`. `large` are the payloads above
   // kByPointerBytes, in their order: the ring takes them over.
@@ -159,11 +159,11 @@ class JournalRing {
   // with waiting_. A stale value only makes the compare-exchange fail.
   alignas(64) Atomic<uint64_t> tail_;
   // Written by the committer after it has cleared the bytes, seq_cst: (4) pairs
-  // it with waiting_, (2) with the acquire in Reserve. Stale values are
+  // it with waiting_, (2) with the acquire in Reserve. A stale value is
   // smaller, so a thread sees less room than there is.
   alignas(64) Atomic<uint64_t> released_;
-  // The committer's. The thread that sleeps reads it, relaxed: with a stale
-  // value it does not sleep.
+  // Written by the committer. The thread that is about to sleep reads it,
+  // relaxed: with a stale value it does not sleep.
   Atomic<uint64_t> taken_;
 
   // Written by the committer, and by the thread that wakes it; seq_cst, (3).

@@ -1,8 +1,8 @@
-// One segment of the journal, and how groups are read from it.
+// One segment of the journal, and functions that read its groups.
 //
-// Thread-safety: the file and what is const: any thread. `first_link` is set
-// once, by the committer or by recovery, before the segment is the newest one
-// with a group; others look at it only after that (segments.h).
+// Thread-safety: any thread for the file and the const members. `first_link` is
+// set once, by the committer or by recovery, before the segment is the newest
+// one with a group; other threads read it only after that (segments.h).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Segment {
   std::unique_ptr<File> file;
   uint64_t place = 0;
   uint64_t bytes = 0;
-  // What the first group of this segment continues.
+  // The link that the first group of this segment continues.
   Link first_link;
 
   [[nodiscard]] uint64_t first_group_place() const {
@@ -39,7 +39,7 @@ struct Group {
   [[nodiscard]] uint64_t end_lsn() const { return header.lsn + header.bytes; }
 };
 
-// Reads the group at `place` of the segment. kBad: there is no intact group of
+// Reads the group at `place` of the segment. kBad: there is no intact group at
 // this place. DATA_LOSS, or another error: the disk could not be read.
 absl::StatusOr<Judgement> ReadGroup(const Segment& segment,
                                     const StoreId& store, uint64_t place,
@@ -47,7 +47,7 @@ absl::StatusOr<Judgement> ReadGroup(const Segment& segment,
 
 // True: the group continues `link`.
 bool Continues(const Group& group, const StoreId& store, const Link& link);
-// What the group behind `group` continues.
+// The link that the group behind `group` continues.
 Link LinkAfter(const Group& group);
 
 // "FILE, offset N"
@@ -59,8 +59,8 @@ class GroupWriter {
  public:
   // A buffer with room for the header, to which records are appended.
   std::string& Begin();
-  // Completes the bytes of Begin, and sets all fields of the header but its
-  // place, its incarnation and the number of records, which are the caller's.
+  // Completes the bytes of Begin, and sets all fields of the header except its
+  // place, its incarnation and the number of records, which the caller sets.
   const std::string& Finish(const StoreId& store, const Link& link,
                             GroupHeader& header);
 

@@ -12,7 +12,7 @@ namespace actord::runtime {
 
 namespace {
 
-// At most this much is written at a time while zeros are written.
+// Zeros are written in pieces of at most this size.
 constexpr size_t kFillBytes = 1 << 20;
 
 }  // namespace
@@ -212,7 +212,7 @@ absl::StatusOr<std::shared_ptr<Segment>> Segments::Recycle(const Segment& old,
                                                            uint64_t place) {
   const std::string unfinished =
       absl::StrCat(folder_, "/", SegmentName(place), ToAbsl(kUnfinishedSuffix));
-  // From here on its old name is no segment's. If a crash undoes this, META
+  // From here on no segment has the old name. If a crash undoes this, META
   // still says that the file is before the journal's beginning.
   if (auto status = options_.files->Rename(old.path, unfinished);
       !status.ok()) {

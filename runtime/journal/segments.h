@@ -1,5 +1,6 @@
-// The segments of the journal in their order: those with groups, of which the
-// newest is the current one, and behind it the spare ones, made ahead of need.
+// The segments of the journal in their order: first the segments with groups,
+// the newest of which is the current segment, and then the spare segments, made
+// ahead of need.
 //
 //   (1) A segment in the list is durable: its zeros, its header and its name.
 //   (2) The committer enters a segment only if another one is made behind it.
@@ -9,8 +10,9 @@
 // tests/runtime/journal/crash_test.cc checks (1) to (3).
 //
 // A spare segment's blocks were written before, with zeros or with old groups.
-// So a commit writes data alone: no block is allocated, no extent converted,
-// and the sync need not write an inode. Old groups are told by their places.
+// So a commit writes only data: no block is allocated, no extent is converted,
+// and the sync need not write an inode. Old groups are recognised by their
+// places.
 //
 // Thread-safety: any thread; MakeOne by one thread at a time. The lock is held
 // for changes of the list, never for a call of the file system.
@@ -46,7 +48,7 @@ class Segments {
   // "DIRECTORY/journal"
   static std::string FolderOf(const JournalOptions& options);
 
-  // For recovery: the list, and which of them is the current one.
+  // For recovery: sets the list and the current segment.
   void Adopt(std::vector<std::shared_ptr<Segment>> segments, size_t current);
 
   // ---- The committer's ---------------------------------------------------
@@ -56,24 +58,24 @@ class Segments {
 
   // ---- For readers -------------------------------------------------------
   // The segment in which the group with this position must be looked for. Null:
-  // it is not kept any more.
+  // that segment is no longer kept.
   [[nodiscard]] std::shared_ptr<Segment> Holding(uint64_t lsn) const;
-  // Those with groups, the oldest first. As long as anybody holds one of them,
-  // its file is not used again, even if it has left the list.
+  // The segments with groups, the oldest first. As long as anybody holds a
+  // segment, its file is not used again, even if it has left the list.
   [[nodiscard]] std::vector<std::shared_ptr<const Segment>> InUse() const;
   // The next segment that is not spare; null: there is none.
   [[nodiscard]] std::shared_ptr<Segment> After(const Segment& segment) const;
 
   // ---- The maker's -------------------------------------------------------
-  // Makes one segment, or cleans up one that has left the list. False: there is
-  // nothing to do. RESOURCE_EXHAUSTED: no room, or less of it than
-  // JournalOptions::keep_free_bytes; what was begun is removed. Any other
+  // Makes one segment, or cleans up a segment that has left the list. False:
+  // there is nothing to do. RESOURCE_EXHAUSTED: no room, or less room than
+  // JournalOptions::keep_free_bytes; the unfinished file is removed. Any other
   // error: the disk.
   absl::StatusOr<bool> MakeOne();
   [[nodiscard]] bool HasAny() const;
-  // True: there are as many spare segments as the options ask for at least.
+  // True: there are at least as many spare segments as the options ask for.
   [[nodiscard]] bool HasSpares() const;
-  // True: MakeOne would do something.
+  // True: MakeOne has something to do.
   [[nodiscard]] bool WantsWork() const;
 
   // ---- Trimming ----------------------------------------------------------
@@ -86,14 +88,14 @@ class Segments {
 
  private:
   static constexpr size_t kMostSpares = 8;
-  // A spare segment for each part of this time in which one is used up.
+  // There are enough spare segments for the use of this much time.
   static constexpr uint64_t kAheadNs = 2'000'000'000;
 
   [[nodiscard]] size_t Spares() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return list_.size() - 1 - current_;
   }
-  // The oldest one that has left the list, if there are more than `keep`; or
-  // null.
+  // The oldest segment that has left the list, if there are more than `keep`;
+  // or null.
   std::shared_ptr<Segment> TakeDropped(size_t keep);
   absl::Status CleanUp(const Segment& segment);
   absl::StatusOr<std::shared_ptr<Segment>> Make(uint64_t place);
@@ -114,12 +116,12 @@ class Segments {
   std::deque<std::shared_ptr<Segment>> list_ ABSL_GUARDED_BY(mutex_);
   // Index of the current segment in list_.
   size_t current_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Have left the list; their files are still there. A few are kept to be used
-  // again.
+  // Segments that have left the list and whose files still exist. A few are
+  // kept for reuse.
   std::deque<std::shared_ptr<Segment>> dropped_ ABSL_GUARDED_BY(mutex_);
-  // How many spare segments there should be.
+  // Wanted number of spare segments.
   size_t wanted_ ABSL_GUARDED_BY(mutex_);
-  // When the current segment was entered.
+  // Time at which the current segment was entered.
   uint64_t entered_ns_ ABSL_GUARDED_BY(mutex_);
   Counts counts_ ABSL_GUARDED_BY(mutex_);
 };

@@ -83,7 +83,7 @@ size_t BufferPool::GivePagesBack() {
     given += pages.GiveBack();
     const MutexLock lock(mutex_);
     Batches& full = full_[size_class];
-    // Buffers that came meanwhile are hotter.
+    // Buffers that came in the meantime are hotter.
     free.insert(free.end(), std::make_move_iterator(full.begin()),
                 std::make_move_iterator(full.end()));
     full = std::move(free);

@@ -44,14 +44,14 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  // Both for any thread. The bytes of the free buffers in the pool, with the
-  // pages that were given back.
+  // Both functions may be called on any thread. The bytes of the free buffers
+  // in the pool, including pages that were given back.
   [[nodiscard]] size_t FreeBytes() const;
-  // Gives the pages back to the system on which all buffers are free and in the
+  // Gives pages back to the system if all of their buffers are free and in the
   // pool. The buffers stay, and the next use of each page costs a page fault.
   // Returns the bytes of these pages. Takes 10 to 100 ns for each free buffer.
-  // Meanwhile the free buffers of one size are not in the pool, so whoever
-  // needs one gets it from a new slab.
+  // During this time the free buffers of one size are not in the pool, so a
+  // thread that needs one gets it from a new slab.
   size_t GivePagesBack();
 
  private:

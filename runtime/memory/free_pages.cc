@@ -54,7 +54,7 @@ size_t FreePages::GiveBack() {
       const size_t bytes = (past - first) * page_bytes_;
       auto* const memory =
           reinterpret_cast<void*>(base + first * page_bytes_);  // NOLINT
-      // A failure costs memory and nothing else.
+      // A failure only costs memory.
       if (bytes != 0 && madvise(memory, bytes, MADV_DONTNEED) == 0) {
         given += bytes;
       }

@@ -20,8 +20,8 @@ class FreePages {
   // marked.
   void Add(const void* block, size_t bytes);
 
-  // Gives the pages back on which everything has been marked. Returns their
-  // bytes. While it runs nobody may use these pages.
+  // Gives back the pages whose blocks are all marked. Returns their bytes.
+  // Nobody may use these pages while it runs.
   size_t GiveBack();
 
  private:

@@ -79,8 +79,8 @@ class SlotTable {
       }
       return table.AllocateSlowly(*this, slot);
     }
-    // Allocate, even if the limit is reached. kNoSlot: no more than `max_slots`
-    // can be in use.
+    // As Allocate, even if the limit is reached. kNoSlot: `max_slots` are in
+    // use.
     uint32_t AllocateAbove(SlotTable& table) {
       const uint32_t slot = Allocate(table);
       return slot != kNoSlot ? slot : table.AllocateAbove(*this);
@@ -127,7 +127,7 @@ class SlotTable {
     for (auto& chunk : chunks_) delete chunk.load(std::memory_order_relaxed);
   }
 
-  // From now on at most min(limit, max_slots) slots are in use, but for
+  // From now on at most min(limit, max_slots) slots are in use, except by
   // AllocateAbove. Slots in use stay in use, even above the limit.
   void SetLimit(size_t limit) {
     const MutexLock lock(mutex_);
@@ -243,7 +243,7 @@ class SlotTable {
   [[gnu::noinline]] uint32_t AllocateAbove(Cache& cache) {
     const MutexLock lock(mutex_);
     RegisterLocked(cache);
-    // No other cache may hand out what is above the limit.
+    // No other cache may hand out slots above the limit.
     MakeExact();
     if (cache.free_.empty() && Out() < max_slots_) Fill(cache, 1);
     if (cache.free_.empty()) return kNoSlot;

@@ -25,7 +25,7 @@ using CallCallback = absl::AnyInvocable<void(absl::StatusOr<Payload>) &&>;
 using CallId = uint64_t;
 // The answer to a call with a message id.
 struct CallReply {
-  Pid pid;  // that was called
+  Pid pid;  // the called process
   Payload result;
   bool duplicate = false;  // an earlier call with the id got the answer first
 };

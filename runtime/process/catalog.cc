@@ -204,8 +204,8 @@ absl::StatusOr<std::vector<const ProcessType*>> Catalog::Add(
   tables_.push_back(std::move(table));
   // Release: see table().
   table_.store(tables_.back().get(), std::memory_order_release);
-  // The old entries change last: a process that meets a newer version then
-  // finds all that came with it.
+  // The old entries change last, so that a process that finds a newer version
+  // also finds everything that came with it.
   for (const ProcessType* type : change.replaced_types) {
     type->in_force.store(false, std::memory_order_release);
   }

@@ -76,20 +76,20 @@ struct ProcessType {
   // What the records of the store name the plugin file by; 0: it is built in,
   // or there is no store.
   uint32_t plugin_number = 0;
-  // How its processes can be durable.
+  // The kind of durability of its processes.
   rules::TypeDurability durability;
   // Whether its processes can be durable.
   [[nodiscard]] bool can_be_durable() const {
     return durability.kind != rules::Durability::kNone;
   }
-  // The version in whose code durable processes of this version run, or in
-  // which they go on with their next turn, unless it refuses them.
+  // The version in which durable processes of this version run, or continue
+  // with their next turn, unless it refuses them.
   [[nodiscard]] const ProcessType& newest_durable() const {
     const ProcessType* const newer =
         durable_upgrade_to.load(std::memory_order_acquire);
     return newer == nullptr ? *this : *newer;
   }
-  // Whether the journal holds the inputs of their steps, not their states.
+  // Whether the journal holds the inputs of steps instead of states.
   [[nodiscard]] bool is_replayed() const {
     return durability.kind == rules::Durability::kReplay;
   }
@@ -162,14 +162,14 @@ class Catalog {
 
   // Checks the descriptors (sizes, names, pointers, limits of abi.h) and adds
   // all of them or none. Returns the types, in the order of the entries.
-  // INVALID_ARGUMENT says what is wrong with a descriptor, ALREADY_EXISTS says
-  // which plugin has the name already.
+  // INVALID_ARGUMENT names the mistake in a descriptor, ALREADY_EXISTS names
+  // the plugin that already has the name.
   absl::StatusOr<std::vector<const ProcessType*>> Add(
       const CatalogEntries& entries);
-  // Adds the types of a former version, without its commands, for processes
-  // that the store has of this version. FindProcessType does not find them.
-  // Durable processes upgrade from them to the types in force of the same
-  // names. INVALID_ARGUMENT: as Add.
+  // Adds the types of a former version, without its commands, for processes of
+  // this version in the store. FindProcessType does not find them. Durable
+  // processes upgrade from them to the types in force of the same names.
+  // INVALID_ARGUMENT: as Add.
   absl::StatusOr<std::vector<const ProcessType*>> AddFormer(
       const CatalogEntries& entries);
   // Add for one process type or one command handler.
@@ -186,9 +186,9 @@ class Catalog {
   // number is not 0.
   [[nodiscard]] const ProcessType* FindVersion(std::string_view name,
                                                uint32_t plugin_number) const;
-  // The type for a process that the store has: of the plugin file that has
-  // written its state, if that was added, otherwise the one in force. Null: no
-  // type of this name is in force.
+  // The type for a process in the store: the type of the plugin file that has
+  // written its state, if that file was added, otherwise the type in force.
+  // Null: no type of this name is in force.
   [[nodiscard]] const ProcessType* FindStored(std::string_view name,
                                               uint32_t plugin_number) const;
   [[nodiscard]] const std::vector<const ProcessType*>& process_types() const {

@@ -27,7 +27,7 @@ struct EndRecord {
   Process& process;
   const Pid& pid;
   // Null unless an observer that needs the outcome is called. For observers
-  // that need failures alone it may be null if the process has a result.
+  // that need only failures it may be null if the process has a result.
   const Outcome* outcome;
 };
 

@@ -99,14 +99,14 @@ struct Envelope {
   // another generation drops the envelope. Messages in a chain have none; the
   // chain has it.
   uint32_t generation = 0;
-  // The payload, topic and content type lie behind the envelope, in this order.
+  // The payload, topic and content type follow the envelope, in this order.
   uint32_t payload_bytes = 0;
   uint16_t topic_bytes = 0;
   uint16_t content_type_bytes = 0;
   uint16_t type;  // decides which member of the union is in use
-  // Who is charged for a message, or a chain, that is in a mailbox
-  // (OwnerLimits); kNobody: no one. Delivery writes it; the turn that takes the
-  // envelope gives the bytes back.
+  // The owner who is charged for a message, or a chain, in a mailbox
+  // (OwnerLimits); kNobody: no owner. Delivery writes it; the turn that takes
+  // the envelope gives the bytes back.
   Owner charged = Owner::kNobody;
   union {
     // Messages, logged or not, and calls; all zero: from outside.

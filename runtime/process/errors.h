@@ -110,7 +110,7 @@ std::string ReasonOf(const absl::Status& status);
 std::string FieldOf(const absl::Status& status);
 // The PID of the holder of a name, or of a callee that has ended.
 std::string HolderOf(const absl::Status& status);
-// Of a callee that has ended.
+// The end of a callee that has ended.
 std::string CalleeEndOf(const absl::Status& status);
 std::string CalleeTextOf(const absl::Status& status);
 std::string QuotaOf(const absl::Status& status);

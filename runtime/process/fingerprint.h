@@ -12,17 +12,18 @@
 
 namespace actord::runtime {
 
-// 128 bits of SipHash, with the key of the store, of the fixed encoding of what
-// a request asks for.
+// 128 bits of SipHash, with the key of the store, of the fixed encoding of a
+// request's contents.
 struct Fingerprint {
   uint64_t high = 0;
   uint64_t low = 0;
   friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
 
-// Of the parts in their order; each counts with its length, so no two lists of
-// parts are hashed as the same bytes. `key`: secret, and of the store, so that
-// nobody can make two requests with one fingerprint. Fixed for ever.
+// The fingerprint of the parts in their order. Each part is hashed with its
+// length, so no two lists of parts give the same bytes. `key`: the secret key
+// of the store, so that nobody can make two requests with one fingerprint. The
+// function never changes.
 Fingerprint FingerprintOf(const SipKey& key,
                           std::span<const std::string_view> parts);
 

@@ -24,7 +24,7 @@ enum class EndKind : uint8_t {
   kLimit,        // it reached max_steps or max_lifetime
 };
 
-// "DONE", "FAILED", "EXCEPTION" and so on: as FailureReason in outcome.proto.
+// "DONE", "FAILED", "EXCEPTION" and so on, as FailureReason in outcome.proto.
 constexpr std::string_view NameOf(EndKind kind) {
   switch (kind) {
     case EndKind::kResult:

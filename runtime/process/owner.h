@@ -2,8 +2,8 @@
 // has spawned it. The runtime knows owners as numbers; the daemon knows the
 // names that belong to them.
 //
-// A process can reach the processes of its own owner, and no others: every
-// answer about another process is that of a process that has ended
+// A process can reach only processes of its own owner: it gets the same answer
+// about any other process as about a process that has ended
 // (ProcessTable::WhyNotFound).
 //
 // Thread-safety: plain values; ActingOwner concerns the thread that calls.
@@ -14,15 +14,16 @@
 namespace actord::runtime {
 
 enum class Owner : uint16_t {
-  // The owner of the processes that no client owns: those of the daemon's boot
-  // tree, those of its administrator, and all if clients have no names.
+  // The owner of processes that no client owns: the processes of the daemon's
+  // boot tree and of its administrator, and all processes if clients have no
+  // names.
   kNobody = 0,
-  // Never the owner of a process. As the one who asks: who may reach all
+  // Never the owner of a process. Used for a caller who may reach all
   // processes.
   kAny = UINT16_MAX,
 };
 
-// Whether `who` may know of what belongs to `whose`.
+// Whether `who` may see the things of `whose`.
 [[nodiscard]] constexpr bool Sees(Owner who, Owner whose) {
   return who == whose || who == Owner::kAny;
 }

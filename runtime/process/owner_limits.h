@@ -2,8 +2,8 @@
 // mailboxes, bytes of external yields. Nobody (owner.h) has no limit: the boot
 // tree and the administrator are not bound by it.
 //
-// While nothing counts, a Take is one load and one test. Counting begins with
-// the first limit, or with Count, and never ends. What was taken before is not
+// While counting is off, a Take is one load and one test. Counting begins with
+// the first limit, or with Count, and never ends. Amounts taken before are not
 // counted, so the taker notes whether its Take was counted, and Gives only
 // then.
 //
@@ -26,7 +26,7 @@
 
 namespace actord::runtime {
 
-// What one owner may use; 0: no limit.
+// The limits of one owner; 0: no limit.
 struct OwnerQuotas {
   // Live processes.
   uint64_t processes = 0;
@@ -40,7 +40,7 @@ struct OwnerQuotas {
   bool operator==(const OwnerQuotas&) const = default;
 };
 
-// The quotas of an owner that has others than the rest.
+// The quotas of an owner that has quotas of its own.
 struct OwnQuotas {
   Owner owner = Owner::kNobody;
   OwnerQuotas quotas;
@@ -59,8 +59,8 @@ class OwnerLimits {
   OwnerLimits(const OwnerLimits&) = delete;
   OwnerLimits& operator=(const OwnerLimits&) = delete;
 
-  // Counts from now on, also without a limit. What is counted one by one at its
-  // begin and end (processes) is counted from the start.
+  // Counts from now on, also without a limit. Processes are counted from the
+  // start, at their beginning and end.
   void Count() {
     if (rows_ != nullptr) return;
     rows_ = std::make_unique<Row[]>(kOwners);
@@ -68,9 +68,8 @@ class OwnerLimits {
     published_.store(rows_.get(), std::memory_order_release);
   }
 
-  // Every owner may use `max` from now on, but those of `exceptions`; 0: there
-  // is no limit. What an owner uses above its limit stays. Amounts are at most
-  // 2^48.
+  // From now on every owner may use `max`, except the owners of `exceptions`;
+  // 0: no limit. Amounts above a new limit stay. Amounts are at most 2^48.
   void Set(uint64_t max, std::span<const Exception> exceptions) {
     if (rows_ == nullptr && max == 0 && exceptions.empty()) return;
     Count();
@@ -89,7 +88,7 @@ class OwnerLimits {
                ? Taken::kNotCounted
                : TakeCounted(rows[static_cast<size_t>(owner)], amount);
   }
-  // Counts `amount` more, above the limit, too. False: it is not counted.
+  // Counts `amount` more, even above the limit. False: it is not counted.
   bool TakeAnyway(Owner owner, uint64_t amount) {
     Row* const rows = Rows();
     if (rows == nullptr || owner == Owner::kNobody) return false;
@@ -97,7 +96,7 @@ class OwnerLimits {
                                                     std::memory_order_relaxed);
     return true;
   }
-  // Gives back what a counted Take has taken.
+  // Gives back the amount of a counted Take.
   void Give(Owner owner, uint64_t amount) {
     Row* const rows = Rows();
     if (rows == nullptr || owner == Owner::kNobody) return;
@@ -129,9 +128,9 @@ class OwnerLimits {
   // Relaxed, both: no other data depends on them. A Take during a Set may be
   // judged by the former limit.
   struct Row {
-    // Never above the limit for a moment because of what is refused then: a
-    // refused Take must not cause the refusal of another one, for which there
-    // is room by then.
+    // A refused Take never raises it above the limit, not even for a moment,
+    // because it could cause the refusal of another Take for which there is
+    // room.
     Atomic<uint64_t> used{0};
     std::atomic<uint64_t> max{kNone};
   };

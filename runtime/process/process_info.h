@@ -1,7 +1,7 @@
-// Descriptions of live processes, of those in quarantine and of held names, and
-// the pages that lists return.
+// Descriptions of live processes, of processes in quarantine and of held names,
+// and the pages that lists return.
 //
-// Thread-safety: plain values. Ownership: they own their contents.
+// Thread-safety: plain values. Ownership: values own their contents.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace actord::runtime {
 // lock is held for long.
 inline constexpr size_t kMaxLookedAt = 1 << 16;
 
-// kDormant: idle, and in the store alone.
+// kDormant: idle, and only in the store.
 enum class ProcessState {
   kReady,
   kRunning,
@@ -44,9 +44,9 @@ struct ProcessInfo {
   uint64_t mailbox_bytes = 0;  // memory held, in buffers of 64 bytes
   uint64_t yields = 0;         // outstanding
   bool cancel_requested = false;
-  // Why it is in quarantine; "": it is not. Set by Describe alone.
+  // Why it is in quarantine; "": it is not. Set only by Describe.
   std::string quarantine_reason;
-  // Set by Describe alone, at most kMaxDescribed of each.
+  // Set only by Describe, at most kMaxDescribed items each.
   static constexpr size_t kMaxDescribed = 100;
   std::vector<std::string> names = {};
   std::string plugin = {};
@@ -79,7 +79,7 @@ struct NamePage {
     Owner owner = Owner::kNobody;
   };
   std::vector<Entry> names;  // the longest held first
-  // Where the next page begins; 0: this was the last page.
+  // The beginning of the next page; 0: this was the last page.
   uint64_t next_sequence = 0;
 };
 
@@ -87,7 +87,7 @@ struct NamePage {
 enum class QuarantineCause : uint8_t {
   kNoType,       // no plugin has its type, or the type does not fit
   kNotRestored,  // its state could not be restored
-  kCrashed,      // its steps have ended the daemon
+  kCrashed,      // its steps have crashed the daemon
 };
 
 struct QuarantineEntry {
@@ -101,12 +101,12 @@ struct QuarantineEntry {
   // there is none.
   std::string plugin;
   std::string version;
-  // Of kCrashed: "SIGSEGV", and how often.
+  // For kCrashed: "SIGSEGV", and the number of crashes.
   std::string signal;
   uint32_t crashes = 0;
   // The place in the list; 0: it has none yet.
   uint64_t sequence = 0;
-  // As they are when the process is listed.
+  // The state at the time of the listing.
   std::string name = {};  // one of its names; "": it has none
   uint64_t mailbox_messages = 0;
 };
@@ -117,8 +117,8 @@ struct QuarantineFilter {
 };
 
 struct QuarantinePage {
-  std::vector<QuarantineEntry> entries;  // the longest in quarantine first
-  // Where the next page begins; 0: this was the last page.
+  std::vector<QuarantineEntry> entries;  // longest in quarantine first
+  // The beginning of the next page; 0: this was the last page.
   uint64_t next_sequence = 0;
 };
 

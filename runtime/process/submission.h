@@ -24,13 +24,13 @@ namespace actord::runtime {
 struct RequestId {
   std::string id = {};           // "": none
   Fingerprint fingerprint = {};  // of the request's content
-  Owner owner = Owner::kNobody;  // whose id it is
+  Owner owner = Owner::kNobody;  // of the id
 };
 
 struct RequestIdBounds {
   // How long an id is remembered. UINT64_MAX: for ever.
   uint64_t ttl_ns = 0;
-  // The most ids that are remembered.
+  // Maximum number of remembered ids.
   size_t max = 0;
 };
 
@@ -51,16 +51,16 @@ struct SubmitRequest {
   std::vector<Message> messages;  // put into the mailbox before the first step
   int priority = kDefaultPriority;  // 0 (lowest) to 31 (highest)
   std::string name = {};            // held from the beginning; "": none
-  // Of a process that has no living parent; otherwise the owner is the
-  // parent's. Not kAny.
+  // The owner, if the process has no live parent; otherwise the owner is that
+  // of the parent. Not kAny.
   Owner owner = Owner::kNobody;
-  bool durable = false;  // survives the daemon; refused if it cannot
+  bool durable = false;  // survives the daemon; refused if impossible
   // Survives the daemon if there is a store, and the type can be durable.
   bool durable_if_possible = false;
-  // The next two are empty for most processes, and then cost nothing. Of a
-  // durable process that process.spawn of a durable parent starts.
+  // The next two are empty for most processes, and then cost nothing. `spawn`:
+  // for a durable process that process.spawn of a durable parent starts.
   std::optional<DurableSpawn> spawn = {};
-  // Kept by the record of what the request does, if it has one.
+  // Kept by the record of the request, if it has one.
   std::optional<RequestId> request_id = {};
   // Why the input was not copied, which refuses the request; OK: it was copied.
   absl::Status input_error = {};

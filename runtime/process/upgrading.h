@@ -84,8 +84,8 @@ struct YieldAdoption {
 };
 
 // Adds the yields whose completions wait in `urgent_taken`. The broker may have
-// no record of them: a yield that was answered at once has none, nor has one
-// whose completion the store had at the start.
+// no record of them: for example for a yield that was answered at once, or
+// whose completion was in the store at the start.
 inline void AddCompletedYields(const Process& process, YieldTags& tags) {
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);

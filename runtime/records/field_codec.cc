@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kMaxNumber = 1 << 16;
 constexpr size_t kMaxVarintBytes = 10;
 
-// Puts the number at `at`, and returns the place behind it.
+// Puts the number at `at`, and returns the place after it.
 char* PutVarint(uint64_t value, char* at) {
   for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
   *at++ = static_cast<char>(value);
@@ -23,7 +23,7 @@ size_t VarintBytes(uint64_t value) {
   return value == 0 ? 1 : (static_cast<size_t>(std::bit_width(value)) + 6) / 7;
 }
 
-// A difference that wraps around, as a small number if it is near 0.
+// Encodes a difference that may wrap around as a small number if it is near 0.
 uint64_t Fold(uint64_t difference) {
   return difference << 1 ^ (uint64_t{0} - (difference >> 63));
 }
@@ -100,7 +100,7 @@ uint64_t FieldReader::LongVarint() {
   uint64_t value = 0;
   for (size_t i = 0; i < left_.size(); ++i) {
     const auto byte = static_cast<unsigned char>(left_[i]);
-    // The tenth byte has one bit left, and no byte but the first may be empty.
+    // The tenth byte has one bit left, and only the first byte may be empty.
     if ((i == 9 && byte > 1) || (i > 0 && byte == 0)) break;
     value |= uint64_t{byte & 0x7fU} << (7 * i);
     if (byte < 0x80) {

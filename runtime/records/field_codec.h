@@ -9,16 +9,16 @@
 //   }
 //
 // The numbers ascend. A field that has its initial value is not written. Each
-// value has one encoding: the reader refuses all others, so what was read is
-// written again as the same bytes. A number is never used again for something
-// else; a new field gets the next number.
+// value has only one encoding, and the reader refuses all others. So a value
+// that was read is written again as the same bytes. A number is never used for
+// another field; a new field gets the next number.
 //
 // A type with a member `unknown` keeps the optional fields of later versions.
 // Every other unknown field is refused.
 //
-// Memory: the reader allocates an element when it has found its bytes, and
-// believes no count and no length. So what it allocates is bounded by the bytes
-// times the size of the largest element.
+// Memory: the reader allocates an element only when it has found the element's
+// bytes, and trusts no count and no length. So its allocations are bounded by
+// the number of bytes times the size of the largest element.
 //
 // Thread-safety: belongs to one thread.
 #pragma once
@@ -43,14 +43,14 @@ namespace actord::runtime {
 template <typename T, typename Type>
 concept Is = std::same_as<std::remove_const_t<T>, Type>;
 
-// Positions in one field: each is written as the difference from the one
-// before.
+// Positions in one field: each is written as the difference from the previous
+// one.
 struct Positions {
   std::vector<Position> list;
   friend bool operator==(const Positions&, const Positions&) = default;
 };
 
-// Whether a version that does not know the field may go on without it.
+// Whether a version that does not know the field may ignore it.
 enum class FieldUse : uint8_t { kOptional, kCritical };
 
 namespace wire {
@@ -68,7 +68,7 @@ inline constexpr bool kIsOptional = false;
 template <typename T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
 
-// Types with a form of their own.
+// Types with a special form.
 template <typename T>
 inline constexpr bool kIsBytes =
     std::is_same_v<T, std::string> || std::is_same_v<T, Pid> ||
@@ -170,7 +170,7 @@ class FieldWriter {
     out_.push_back(0);
     return out_.size();
   }
-  // Puts the length of what was appended since `begin` before it.
+  // Writes the length of the bytes appended since `begin` in front of them.
   void SetLength(size_t begin) {
     const size_t length = out_.size() - begin;
     if (length >= 0x80) return SetLongLength(begin);
@@ -199,7 +199,7 @@ class FieldReader {
     } else if (Finds(number, use)) {
       const size_t before = left_.size();
       Read(number, value);
-      // Empty bytes are the initial value of all types but numbers.
+      // Empty bytes are the initial value of all types except numbers.
       bool initial = before - left_.size() <= 1;
       if constexpr (wire::Number<T>) initial = value == T{};
       if constexpr (Is<T, Position>) initial = value == Position{};
@@ -208,12 +208,12 @@ class FieldReader {
       if (initial) Refuse(number, "an initial value is not written");
     }
   }
-  // Takes the fields that VisitFields has left. `unknown`: where to keep them;
+  // Takes the fields that VisitFields has not read. `unknown` receives them;
   // null: they are refused.
   void Finish(std::string* unknown);
 
   [[nodiscard]] bool ok() const { return why_.empty(); }
-  // What is wrong; empty: nothing.
+  // The mistake; empty: there is none.
   [[nodiscard]] const std::string& why() const { return why_; }
 
  private:
@@ -272,13 +272,13 @@ class FieldReader {
   void Body(Fingerprint& value);
 
   std::string_view left_;
-  // The key that was taken, and belongs to a field that was not read yet.
+  // Whether a key was taken whose field was not read yet.
   bool has_key_ = false;
   uint32_t number_ = 0;
   uint32_t last_number_ = 0;
   bool has_bytes_ = false;
   bool is_critical_ = false;
-  std::string_view field_;  // from the key on
+  std::string_view field_;  // from its key on
   std::string why_;
 };
 
@@ -290,7 +290,7 @@ void EncodeFields(const T& value, std::string& out) {
   if constexpr (requires { value.unknown; }) out.append(value.unknown);
 }
 // Precondition: `value` has its initial value. INVALID_ARGUMENT: the message
-// says which field is wrong, and why.
+// names the wrong field and the mistake.
 template <typename T>
 absl::Status DecodeFields(std::string_view bytes, T& value) {
   if constexpr (std::equality_comparable<T>) {

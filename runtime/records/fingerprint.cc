@@ -8,10 +8,10 @@
 namespace actord::runtime {
 namespace {
 
-// Makes a second key, so that the halves are hashes of their own.
+// Makes a second key, so that the two halves are independent hashes.
 constexpr uint64_t kSecondHalf = 0x6669'6e67'6572'7072;
 
-// Of up to 8 bytes, the lowest first.
+// The word of up to 8 bytes, the lowest byte first.
 uint64_t WordOf(std::string_view bytes) {
   uint64_t word = 0;
   std::memcpy(&word, bytes.data(), bytes.size());

@@ -33,7 +33,7 @@ constexpr bool AreInOrder(std::index_sequence<Index...> /*all*/) {
 }
 static_assert(AreInOrder(std::make_index_sequence<kKinds>{}));
 
-// What the fields of a record must be together; empty: they are so.
+// The rule that the fields of a record break together; empty: none.
 std::string_view Rule(const auto& /*record*/) { return {}; }
 std::string_view Rule(const Submitted& record) {
   if (record.pid.empty()) return "it has a PID";

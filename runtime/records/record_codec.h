@@ -25,13 +25,13 @@ std::string_view NameOf(Kind kind);
 // Appends the payload of the record.
 void Encode(const Any& record, std::string& out);
 // Decodes the payload of a record. An unknown kind decodes to no record if
-// `flags` says that it may be skipped. INVALID_ARGUMENT: the message says which
-// kind and which field are wrong, and why. The encoding of a decoded record has
+// `flags` says that it may be skipped. INVALID_ARGUMENT: the message names the
+// kind, the wrong field and the mistake. The encoding of a decoded record has
 // the same bytes.
 absl::Status Decode(uint16_t kind, uint16_t flags, std::string_view payload,
                     std::optional<Any>& record);
-// Decodes a record that was read from the journal. DATA_LOSS: the message says
-// where it is, which kind and which field are wrong, and why.
+// Decodes a record that was read from the journal. DATA_LOSS: the message names
+// the place, the kind, the wrong field and the mistake.
 absl::Status Decode(const RecordView& read, std::optional<Any>& record);
 
 }  // namespace actord::runtime::records

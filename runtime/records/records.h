@@ -2,11 +2,12 @@
 // describes them byte by byte, and record_codec.h encodes and decodes them.
 //
 // Two clocks: `unix_ns` is the wall clock. All other times, which end in `_ns`,
-// are of the store's clock, which goes on over a downtime and never goes back.
+// are of the store's clock, which also runs during a downtime and never goes
+// back.
 //
 // The position of body i of a record is its lsn + i (position.h).
 //
-// Thread-safety: plain values. Ownership: they own their contents.
+// Thread-safety: plain values. Ownership: values own their contents.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +63,8 @@ struct RequestKey {
   friend bool operator==(const RequestKey&, const RequestKey&) = default;
 };
 
-// A plugin file, as the records of its store name it. The numbers of a store
-// begin at 1.
+// The number of a plugin file in the records of its store. The numbers of a
+// store begin at 1.
 using PluginNumber = uint32_t;
 // The code is built in, or not known.
 inline constexpr PluginNumber kNoPlugin = 0;
@@ -96,7 +97,7 @@ struct Submitted {
   friend bool operator==(const Submitted&, const Submitted&) = default;
 };
 
-// Init has returned well.
+// Init has returned OK.
 struct Started {
   static constexpr Kind kKind = Kind::kStarted;
   Pid pid = {};
@@ -104,12 +105,12 @@ struct Started {
   uint64_t lifetime_ns = 0;
   std::optional<std::string> image = {};
   bool traps_exits = false;  // the end of a linked process is an event
-  // How the process is durable. It counts for a child that a step has spawned,
-  // which has no SUBMITTED.
+  // The kind of durability. Needed for a child that a step has spawned, because
+  // it has no SUBMITTED.
   Durability durability = Durability::kImage;
-  // Of a replay type: the answers that Init got, as a turn of record_format.h.
+  // For a replay type: the answers that Init got, as a turn of record_format.h.
   std::string record = {};
-  PluginNumber plugin = kNoPlugin;  // whose code has run Init
+  PluginNumber plugin = kNoPlugin;  // has run Init
   std::string unknown = {};
   friend bool operator==(const Started&, const Started&) = default;
 };
@@ -123,26 +124,26 @@ enum class InputKind : uint8_t {
 };
 constexpr InputKind LastOf(InputKind) { return InputKind::kCall; }
 
-// A durable process has accepted something from outside the durable set: 1 to
-// 64 messages, or one event; with a request key perhaps no message.
+// A durable process has accepted an input from outside the durable set: 1 to 64
+// messages, or one event; with a request key perhaps no message.
 struct Input {
   static constexpr Kind kKind = Kind::kInput;
   Pid to = {};
   InputKind kind = InputKind::kMessages;
-  // Of kMessages: body i is message i. Of kCall: one, which is the call.
+  // For kMessages: body i is message i. For kCall: one message, the call.
   std::vector<Body> messages = {};
-  // Of kCompletion: no id. A fingerprint says that the completion is the answer
-  // to an external task, which the store remembers.
+  // For kCompletion: has no id. If it has a fingerprint, the completion is the
+  // answer to an external task, which the store remembers.
   RequestKey request = {};
   Owner owner = Owner::kNobody;  // of the request's key
   uint64_t tag = 0;              // of kCompletion
   int32_t status = 0;            // of kCompletion
-  // Of kCompletion: body 0. Of kCancel and kTerminate: the reason.
+  // For kCompletion: body 0. For kCancel and kTerminate: the reason.
   Payload payload = {};
   uint64_t at_ns = 0;
   bool is_submit = false;  // the key is a request id of Submit
-  // Of kCancel: when the process is terminated, unless it has ended by then, by
-  // the store's clock; 0: never.
+  // For kCancel: the time, on the store's clock, at which the process is
+  // terminated unless it has ended; 0: never.
   uint64_t deadline_ns = 0;
   std::string unknown = {};
   friend bool operator==(const Input&, const Input&) = default;
@@ -193,18 +194,18 @@ struct Step {
   TurnImage turn = {};
   // The events of the step that have a position.
   Positions consumed = {};
-  // The events without a position (timeouts, exits, link ends, and what a
-  // volatile process or a caller outside has sent), the answers and the
-  // effects: a turn of record_format.h. Effect i is body i.
+  // The events without a position (timeouts, exits, link ends, and messages
+  // from a volatile process or a caller outside), the answers and the effects,
+  // as a turn of record_format.h. Effect i is body i.
   std::string record = {};
-  // Of the yields and calls among the effects.
+  // The deadlines of the yields and calls among the effects.
   std::vector<Deadline> deadlines = {};
-  std::optional<std::string> image = {};  // not set: unchanged
+  std::optional<std::string> image = {};  // unset: unchanged
   std::optional<End> end = {};            // the process ends with this step
   uint64_t at_ns = 0;
-  // Of a replay type, if the step had events of both kinds: bit i % 8 of byte
-  // i / 8 is set if event i is the next one of `consumed`, and not set if it is
-  // the next one of `record`. Empty: those of `consumed` come first.
+  // For a replay type, if the step had events of both kinds: bit i % 8 of byte
+  // i / 8 is set if event i is the next one of `consumed`, and clear if it is
+  // the next one of `record`. Empty: the events of `consumed` come first.
   std::string order = {};
   // The process begins again with this step. Its outstanding yields are over,
   // and a STARTED follows.
@@ -214,7 +215,7 @@ struct Step {
 };
 
 enum class Command : uint8_t {
-  kOther,  // changes nothing that is durable; the completion alone counts
+  kOther,  // changes nothing durable; only the completion counts
   kRegisterName,
   kReleaseName,
   kJoinGroup,
@@ -222,7 +223,7 @@ enum class Command : uint8_t {
   kSend,
   kCancel,
   kTerminate,
-  // A volatile child has begun, with ties to the process. (Of a durable child
+  // A volatile child has begun, with ties to the process. (For a durable child
   // SUBMITTED has the ties; a volatile child without ties is an INPUT.)
   kSpawn,
 };
@@ -238,13 +239,13 @@ struct Done {
   int32_t status = 0;  // an ACTORD_ error: nothing was done
   Payload result = {};
   std::string name = {};  // the name or the group
-  Pid target = {};  // of kSend, kCancel and kTerminate; of kSpawn the child
-  // Body 1: of kSend the message; of kCancel and kTerminate the reason.
+  Pid target = {};  // for kSend, kCancel and kTerminate; for kSpawn the child
+  // Body 1: for kSend the message; for kCancel and kTerminate the reason.
   std::optional<Body> message = {};
-  // Of kSend: further receivers of the same message, as bodies 2, 3 and so on.
+  // For kSend: further receivers of the same message, as bodies 2, 3 and so on.
   std::vector<Pid> others = {};
-  bool link = false;     // of kSpawn: the process and the child are linked
-  bool monitor = false;  // of kSpawn: the process has a monitor with this tag
+  bool link = false;     // for kSpawn: the process and the child are linked
+  bool monitor = false;  // for kSpawn: the process has a monitor with this tag
   std::string unknown = {};
   friend bool operator==(const Done&, const Done&) = default;
 };
@@ -258,9 +259,9 @@ enum class DropReason : uint8_t {  // as DeadLetterReason (dead_letters.h)
 constexpr DropReason LastOf(DropReason) { return DropReason::kDroppedAtEnd; }
 
 // Messages and calls could not be delivered. A message becomes a dead letter
-// with its own position as id, and a call fails. If the messages are of an
-// INPUT with a request key, the key is forgotten: its request was refused.
-// Messages whose sender was told are no dead letters.
+// with its own position as id, and a call fails. If the messages belong to an
+// INPUT with a request key, the key is forgotten, because its request was
+// refused. Messages whose sender was told do not become dead letters.
 struct Dropped {
   static constexpr Kind kKind = Kind::kDropped;
   Pid to = {};
@@ -270,7 +271,7 @@ struct Dropped {
   Owner owner = Owner::kNobody;  // of the id
   bool is_submit = false;        // as in INPUT
   bool is_told = false;          // the sender of the messages
-  bool is_call = false;          // the id is that of a call
+  bool is_call = false;          // the id belongs to a call
   std::string unknown = {};
   friend bool operator==(const Dropped&, const Dropped&) = default;
 };
@@ -284,7 +285,7 @@ struct Resent {
   friend bool operator==(const Resent&, const Resent&) = default;
 };
 
-// These are no dead letters any more, or never were.
+// These messages are no longer dead letters, or never were.
 struct Forgotten {
   static constexpr Kind kKind = Kind::kForgotten;
   Positions letters = {};
@@ -321,28 +322,29 @@ struct Ended {
   static constexpr Kind kKind = Kind::kEnded;
   Pid pid = {};
   End end = {};
-  // What the step has taken that has failed: no dead letters.
+  // The events that the failed step has taken. They do not become dead letters.
   Positions consumed = {};
   std::string unknown = {};
   friend bool operator==(const Ended&, const Ended&) = default;
 };
 
-// Restore of another version has returned well. The outstanding commands stay.
+// Restore of another version has returned OK. The outstanding commands stay.
 struct Upgraded {
   static constexpr Kind kKind = Kind::kUpgraded;
   Pid pid = {};
   PluginNumber from = kNoPlugin;
   PluginNumber to = kNoPlugin;
   bool traps_exits = false;  // as in Started
-  // Of a replay type: it stands for the history. Not set: the image that the
-  // store has is also one of the new version.
+  // For a replay type: it replaces the history. Unset: the image in the store
+  // is also valid for the new version.
   std::optional<std::string> image = {};
   std::string unknown = {};
   friend bool operator==(const Upgraded&, const Upgraded&) = default;
 };
 
-// The number stands for a plugin file, for ever. Reserved before a type of the
-// plugin is in force, and behind the file: `plugins/<sha256>.so`.
+// Assigns a number to a plugin file, for ever. Reserved after the file
+// `plugins/<sha256>.so` is durable, and before a type of the plugin is in
+// force.
 struct Plugin {
   static constexpr Kind kKind = Kind::kPlugin;
   PluginNumber number = kNoPlugin;
@@ -361,8 +363,8 @@ struct Time {
   friend bool operator==(const Time&, const Time&) = default;
 };
 
-// The state store is durable up to `applied`, and records before `trim` are
-// not needed any more. For people who read a journal: the store itself decides.
+// The state store is durable up to `applied`, and records before `trim` are no
+// longer needed. Only for people who read a journal; the store itself decides.
 struct Checkpoint {
   static constexpr Kind kKind = Kind::kCheckpoint;
   Position applied = {};
@@ -371,8 +373,8 @@ struct Checkpoint {
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
 
-// The number of an owner of processes stands for a name, for ever. Reserved
-// before anything that belongs to the owner.
+// Assigns the number of an owner to a name, for ever. Reserved before any
+// record that belongs to the owner.
 struct OwnerName {
   static constexpr Kind kKind = Kind::kOwner;
   Owner owner = Owner::kNobody;

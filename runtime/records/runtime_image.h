@@ -1,11 +1,11 @@
 // The runtime's part of the image of a durable process: everything that the
-// runtime must know of the process after a restart, beside its state and its
+// runtime needs of the process after a restart, beside its state and its
 // mailbox.
 //
-// Times ending in `_ns` are of the store's clock (records.h) unless their name
-// says `unix`.
+// Times whose names end in `_ns` are of the store's clock (records.h) unless
+// the name says `unix`.
 //
-// Thread-safety: plain values. Ownership: they own their contents.
+// Thread-safety: plain values. Ownership: values own their contents.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void VisitFields(T& payload, Visitor& visit) {
 
 namespace records {
 
-// What a step itself has changed.
+// The part that the step itself changes.
 struct TurnImage {
   uint64_t next_tag = 0;
   uint64_t step = 0;    // number of the last step; 0: Init
@@ -60,8 +60,8 @@ enum class YieldKind : uint8_t {
 };
 constexpr YieldKind LastOf(YieldKind) { return YieldKind::kCall; }
 
-// An outstanding yield. A yield whose completion waits in the mailbox is not
-// outstanding any more.
+// An outstanding yield. A yield whose completion waits in the mailbox is no
+// longer outstanding.
 struct YieldImage {
   uint64_t tag = 0;
   YieldKind kind = YieldKind::kCommand;
@@ -70,21 +70,21 @@ struct YieldImage {
   std::string policy = {};   // an actord_work_policy in ABI layout, or empty
   uint64_t deadline_ns = 0;  // 0: none
   uint32_t attempts = 0;     // how often it was handed to a worker
-  std::string worker = {};   // that has the last attempt
+  std::string worker = {};   // of the last attempt
   uint64_t lease_ns = 0;     // when the lease of that attempt ends
   Pid callee = {};           // of kCall
-  // Of kCall: the callee has ended without an answer. A later step of the
+  // For kCall: the callee has ended without an answer. A later step of the
   // caller gets the failure.
   bool failed = false;
   // The process has given the yield up. A later step gets CANCELLED, unless
-  // another completion was first.
+  // another completion came first.
   bool cancelled = false;
-  // Of kCall: the position of the answer in the mailbox; 0: none. The yield is
-  // over when a step gets this answer, or a timeout that was first. Also of
-  // process.spawn, which the child's STARTED or ENDED answers.
+  // For kCall: the position of the answer in the mailbox; 0: none. The yield
+  // ends when a step gets this answer, or a timeout that came first. Also used
+  // for process.spawn, which the child's STARTED or ENDED answers.
   uint64_t answer = 0;
   uint64_t begun_ns = 0;  // when its step returned
-  // Of the worker that has the last attempt.
+  // The owner of the worker with the last attempt.
   Owner worker_owner = Owner::kNobody;
   std::string unknown = {};
 
@@ -155,11 +155,11 @@ struct RuntimeImage {
   std::vector<OwedCall> owed_calls = {};  // oldest first
   std::vector<std::string> names = {};
   std::vector<std::string> groups = {};
-  std::vector<Watch> watches = {};   // whom the process watches
-  std::vector<Watch> watchers = {};  // who watches the process, but for links
+  std::vector<Watch> watches = {};   // of other processes
+  std::vector<Watch> watchers = {};  // of the process, without links
   bool traps_exits = false;          // the end of a linked process is an event
-  // The earliest deadline of its cancels, by the store's clock, and how long
-  // after its cancel it is; 0: there is none.
+  // The earliest deadline of its cancels, on the store's clock, and its
+  // distance from its cancel; 0: there is none.
   uint64_t cancel_deadline_ns = 0;
   uint64_t cancel_after_ns = 0;
   std::string unknown = {};

@@ -1,6 +1,6 @@
 // The image of the state of a durable process, as the records carry it.
 //
-// Thread-safety: a plain value. Ownership: it owns its contents.
+// Thread-safety: a plain value. Ownership: the value owns its contents.
 #pragma once
 
 #include <cstdint>

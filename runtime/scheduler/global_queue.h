@@ -2,11 +2,11 @@
 // ready, the overflow of local queues, and processes that have to wait their
 // turn. Each priority is a level.
 //
-// A level is first in, first out, as long as one owner alone pushes processes.
-// When another owner does, the queue becomes *fair*: the owners take turns
+// A level is first in, first out, as long as only one owner pushes processes.
+// When another owner pushes, the queue becomes *fair*: the owners take turns
 // (owner_lines.h), and workers take from here in every second turn (worker.h).
-// It stops being fair when one owner alone has pushed the last kAlonePushes
-// processes and no level holds a process of another.
+// It stops being fair when a single owner has pushed the last kAlonePushes
+// processes and no level holds a process of another owner.
 //
 // The word of the queue is written under the mutex, and only when a level
 // becomes empty or non-empty, or the queue becomes fair or stops being fair. So
@@ -80,7 +80,7 @@ class alignas(64) GlobalQueue {
 
   // Takes the first processes of one level: up to out.size(), and no more than
   // a fair share of 1/workers, at least 1. If the queue is fair, takes one, so
-  // that no process waits behind those of other owners in a worker's queue.
+  // that no process waits behind processes of other owners in a worker's queue.
   // Returns how many it took.
   size_t Take(int level, std::span<Process*> out, size_t workers) {
     const MutexLock lock(mutex_);
@@ -140,8 +140,8 @@ class alignas(64) GlobalQueue {
     word_.store(word, std::memory_order_seq_cst);
   }
 
-  // Either the fifo or the lines are empty. The lines are, unless the queue is
-  // fair.
+  // Either the fifo or the lines are empty. Unless the queue is fair, the lines
+  // are empty.
   struct Level {
     std::deque<Process*> fifo;
     OwnerLines lines;

@@ -6,8 +6,8 @@
 // The line with the earliest start goes first, and its start moves on by the
 // cost of the turn. A line that was empty starts at the present virtual time,
 // which is the start of the line that went last, or at its own start, if that
-// is later. So an owner saves nothing up while it has nothing to run, and pays
-// for a long turn although its line was empty meanwhile.
+// is later. So an owner does not save up time while it has nothing to run, and
+// pays for a long turn even if its line was empty in the meantime.
 //
 // Let a process have k - 1 processes of its owner before it, whose turns cost c
 // in all. Then each other owner runs turns of a cost below c + kMostCost before

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kNoCount = std::numeric_limits<uint64_t>::max();
 
-// The value of LiveLimits for one of Limits.
+// The value in LiveLimits for a value of Limits.
 uint64_t LiveValue(const LimitRow& row, const Limits& limits) {
   if (row.duration != nullptr) {
     // Saturates: infinite becomes LiveLimits::kForeverNs.

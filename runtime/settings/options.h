@@ -27,16 +27,17 @@ struct ProcessFailure;  // process_failure.h
 
 // Limits of durable processes.
 struct DurableLimits {
-  // Restored ones included. Above it Submit fails with PROCESS_LIMIT, and a
-  // step's spawn has no PID.
+  // Includes restored processes. Above it Submit fails with PROCESS_LIMIT, and
+  // a step's spawn has no PID.
   uint64_t max_processes = 4'000'000;
-  // Of a replay type, since its last image: bytes of the events that it has
-  // taken, and its steps. Above one of them it ends: a restart would take too
-  // long, and the journal would never be cut. 0: no limit.
+  // For a process of a replay type, since its last image: maximum bytes of its
+  // events, and maximum number of its steps. Above either limit the process
+  // ends, because a restart would take too long, and the journal could never be
+  // cut. 0: no limit.
   uint64_t max_history_bytes = 64 << 20;
   uint64_t max_history_steps = 50'000;
-  // A process of an image type that has waited for a message for so long leaves
-  // the memory, and comes back with the next one. Infinite: it stays.
+  // A process of an image type that has waited for a message for this long
+  // leaves memory, and its next message brings it back. Infinite: it stays.
   absl::Duration passivate_after = absl::Minutes(10);
 };
 
@@ -65,10 +66,11 @@ struct RuntimeOptions : Limits {
   // PID. At most 1000.
   std::vector<TypeLimit> type_limits;
   // Counts what each owner uses, so that owners can have quotas
-  // (Runtime::SetQuotas). A begin and an end of a process pay for it.
+  // (Runtime::SetQuotas). Each beginning and end of a process pays for it.
   bool counts_owners = false;
-  // Counts from the start what waits in the mailboxes of each owner, so that
-  // messages of a store count, too. Otherwise from the first quota on.
+  // Counts the bytes in the mailboxes of each owner from the start, so that
+  // messages of a store count, too. False: they are counted from the first
+  // quota on.
   bool counts_mailboxes = false;
 
   // A step or a pooled handler counts as stuck (ShutdownReport::stuck) if it
@@ -85,8 +87,8 @@ struct RuntimeOptions : Limits {
   // Receives the record of each Init and step before it is applied; null: no
   // record is kept. Borrowed; must outlive the runtime.
   StepSink* step_sink = nullptr;
-  // Of the request ids, and of the message ids, that end with the daemon. The
-  // store has bounds of its own.
+  // Bounds of the request ids, and of the message ids, that end with the
+  // daemon. The store has separate bounds.
   RequestIdBounds request_ids = {.ttl_ns = uint64_t{600} * 1'000'000'000,
                                  .max = 100'000};
   // The store of durable processes; null: all processes are volatile. Borrowed;
@@ -102,7 +104,7 @@ struct RuntimeOptions : Limits {
   // thread; must not block for long.
   std::function<void(LogLevel, std::string_view message)> log;
   // Receives each failure of a process (failures.h), on the thread of the
-  // process; must not block for long. Null: nobody is told.
+  // process; must not block for long. Null: nothing is called.
   std::function<void(const ProcessFailure&)> failed;
 };
 

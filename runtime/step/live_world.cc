@@ -56,7 +56,7 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
     lane_.Count(RefusalCounter(no_room));
     return answer;
   }
-  // (There are homes if the parent is durable.)
+  // (If the parent is durable, there are homes.)
   if (IsHomePid(parent) && answer.refusal == SpawnRefusal::kNone &&
       type->can_be_durable()) [[unlikely]] {
     answer.pid = DrawDurable(parent, *process);

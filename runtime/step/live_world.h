@@ -53,7 +53,7 @@ class LiveWorld final : public World {
 
   // Takes the monotonic time from `lasting`; null: from the daemon's clock.
   void TakeMonotonicTimeFrom(const LastingTime* lasting) { lasting_ = lasting; }
-  // A durable child that this step has reserved, and that begins now.
+  // Takes a durable child that this step has reserved, and that begins now.
   Process& TakeReserved(const Pid& child);
   // Gives back the durable children that this step has reserved and that do not
   // begin.
@@ -64,7 +64,7 @@ class LiveWorld final : public World {
     Pid pid;
     Process* process = nullptr;
   };
-  // Empty: the home of the parent has no room, and the process is given back.
+  // Empty: the home of the parent has no room; the process was given back.
   // (Not inlined, so that a volatile child saves no registers.)
   [[gnu::noinline]] Pid DrawDurable(const Pid& parent, Process& process);
 

@@ -43,8 +43,9 @@ class RecordWriter {
   void Write(const Content& content);
 
  private:
-  // Puts the number at `at`, and returns the place behind it. The string grows
-  // by several numbers at once: each append costs as much as some of them.
+  // Puts the number at `at`, and returns the place after it. The string grows
+  // by several numbers at once, because each append costs as much as several
+  // numbers.
   template <typename Number>
   static char* Put(Number number, char* at) {
     auto bits = static_cast<uint64_t>(number);

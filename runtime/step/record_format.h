@@ -44,8 +44,8 @@ struct DecodedRecord {
 };
 
 // Takes one record from the front of `bytes`. INVALID_ARGUMENT: the message
-// says where and why the bytes are not a record, and nothing is left to free.
-// `buffers`: for the contents.
+// gives the place and the mistake, and nothing is left to free. `buffers`: for
+// the contents.
 absl::Status DecodeRecord(std::string_view& bytes, BufferCache& buffers,
                           DecodedRecord& decoded);
 // Appends a decoded record again, with the items of unknown kinds last.
@@ -60,7 +60,7 @@ void EncodeTurn(std::span<const actord_event* const> events,
 // Decodes all of `bytes`, which EncodeTurn has written; empty bytes are an
 // empty turn. Only the events, the answers, the effects and the unknown items
 // of `decoded` are set. INVALID_ARGUMENT as for DecodeRecord, also if
-// EncodeTurn of what was decoded would write other bytes.
+// EncodeTurn of the decoded turn would write other bytes.
 absl::Status DecodeTurn(std::string_view bytes, BufferCache& buffers,
                         DecodedRecord& decoded);
 // Appends a decoded turn again.

@@ -2,13 +2,13 @@
 // of the store, and reads the records in their order.
 //
 //   1. A record changes the batch, which is in memory.
-//   2. Commit writes the batch. It carries the position of the first record
-//      that is not applied, so after a crash the applier goes on where the
-//      store ends, whatever batches were lost. The same records make the same
-//      store, however they fall into batches.
-//   3. EndRound moves the bodies of messages that are older than the round
-//      before this one into the store, and makes the store durable. Only then
-//      may the journal give up the records before Trim.
+//   2. Commit writes the batch. The batch carries the position of the first
+//      record that is not applied. So after a crash the applier continues where
+//      the store ends, no matter which batches were lost. The same records make
+//      the same store, no matter how they are divided into batches.
+//   3. EndRound moves the bodies of messages from before the previous round
+//      into the store, and makes the store durable. Only then may the journal
+//      give up the records before Trim.
 //
 // Invariants:
 //   1. A message that was sent to a durable process is in one place: a mailbox,
@@ -22,7 +22,8 @@
 // tests/runtime/store/history_test.cc checks (1) to (3), and
 // tests/runtime/store/journal_applier_test.cc checks (4).
 //
-// Thread-safety: one thread at a time. Lifetime: ends before store and source.
+// Thread-safety: one thread at a time. Lifetime: ends before the store and the
+// source.
 #pragma once
 
 #include <algorithm>
@@ -50,19 +51,20 @@
 namespace actord::runtime {
 
 struct ApplierOptions {
-  // How long results, and request and message ids, are kept.
+  // How long results are kept, and how long request and message ids are kept.
   uint64_t result_ttl_ns = uint64_t{7} * 24 * 3600 * 1'000'000'000;
   uint64_t request_id_ttl_ns = uint64_t{24} * 3600 * 1'000'000'000;
-  // The most request ids, and the most message ids, that the end of a round
-  // leaves. The ids that end first go first.
+  // Maximum number of request ids, and of message ids, that the end of a round
+  // leaves. The ids that expire first are removed first.
   uint64_t request_id_max = 1'000'000;
-  // Apply commits by itself after records of this many bytes.
+  // Apply commits after records of this many bytes.
   size_t max_batch_bytes = 16 << 20;
 };
 
 class JournalApplier {
  public:
-  // Reads what the store stands for. DATA_LOSS: the store is damaged.
+  // Reads the position and the clock of the store. DATA_LOSS: the store is
+  // damaged.
   static absl::StatusOr<std::unique_ptr<JournalApplier>> Open(
       StateStore& store, RecordSource& source, const ApplierOptions& options);
   JournalApplier(const JournalApplier&) = delete;
@@ -73,19 +75,19 @@ class JournalApplier {
   [[nodiscard]] uint64_t applied() const { return meta_.applied; }
   // The highest time of the store's clock in any record.
   [[nodiscard]] uint64_t store_ns() const { return meta_.store_ns; }
-  // The store's clock at this time of the wall clock: the downtime since the
-  // last TIME counts, unless the wall clock was set back.
+  // The store's clock at this time of the wall clock. It counts the downtime
+  // since the last TIME, unless the wall clock was set back.
   [[nodiscard]] uint64_t StoreNsAt(uint64_t unix_ns) const {
     const uint64_t down_ns =
         meta_.unix_ns == 0 ? 0 : unix_ns - std::min(unix_ns, meta_.unix_ns);
     return std::max(meta_.store_ns, meta_.time_ns + down_ns);
   }
-  // The records before this position are not needed any more.
+  // The records before this position are no longer needed.
   [[nodiscard]] uint64_t trim() const { return meta_.trim; }
 
   // A record before applied() is skipped. DATA_LOSS: a record is missing, is
   // damaged or contradicts the state. After an error the applier must not be
-  // used again; the store stands for an earlier position.
+  // used again; the store then has the state of an earlier position.
   absl::Status Apply(const RecordView& record);
   // Writes the batch.
   absl::Status Commit();
@@ -104,22 +106,22 @@ class JournalApplier {
 
   absl::Status ApplyOne(const RecordView& record);
 
-  // ---- journal_applier_lives.cc: begin and end of processes.
+  // ---- journal_applier_lives.cc: beginning and end of processes.
   absl::Status Take(const records::Submitted& record);
   absl::Status Take(const records::Started& record);
   absl::Status Take(const records::Ended& record);
   absl::Status Take(const records::Upgraded& record);
-  // Removes the process. `consumed`: what the step that has failed has taken.
+  // Removes the process. `consumed`: the events that the failed step has taken.
   absl::Status EndProcess(Resident& process, const records::End& end,
                           const Positions& consumed = {});
   absl::Status EmptyMailbox(Resident& process, const Positions& consumed);
   absl::Status EndWatches(const Resident& process, const records::End& end);
   absl::Status EndHistory(const Resident& process);
-  // The parent's process.spawn is completed, if there is one.
+  // Completes the parent's process.spawn, if there is one.
   absl::Status CompleteSpawn(Resident& process, int32_t status,
                              std::string_view text);
 
-  // ---- journal_applier_inputs.cc: what comes from outside a step.
+  // ---- journal_applier_inputs.cc: records from outside of steps.
   absl::Status Take(const records::Input& record);
   absl::Status Take(const records::Done& record);
   absl::Status Take(const records::Dropped& record);
@@ -133,32 +135,34 @@ class JournalApplier {
   absl::Status DropOne(uint64_t position, const records::Dropped& record);
   absl::Status ForgetLetter(uint64_t position);
   absl::Status CarryOut(Resident& process, const records::Done& record);
-  // The ties to a volatile child.
+  // Adds the ties to a volatile child.
   absl::Status TieChild(Resident& process, const records::Done& record);
-  // The part of a command that concerns other processes. The owner sends.
+  // Carries out the part of a command that concerns other processes. `owner`:
+  // the sender.
   absl::Status CarryOutForOthers(const Pid& from, Owner owner,
                                  const records::Done& record);
   absl::Status SendAll(const Pid& from, Owner owner,
                        const records::Done& record);
   absl::Status Take(const records::OwnerName& record);
 
-  // ---- journal_applier_ids.cc: request ids and message ids.
-  // The id of a process that was submitted, or that got messages.
+  // ---- journal_applier_ids.cc: request ids and message ids. Keeps the id of a
+  // request that submitted a process or sent messages.
   void KeepRequest(uint8_t kind, Owner owner, const records::RequestKey& key,
                    const Pid& pid, bool is_submitted);
-  // Its time begins now. `entry`: what is known of it besides.
+  // Keeps an id whose time begins now. `entry`: the other fields.
   void Keep(uint8_t kind, std::string key, RequestEntry&& entry);
-  // The id of a call, until AnswerCall.
+  // Keeps the id of a call until AnswerCall.
   void KeepCall(const records::Input& record);
-  // The call from outside at this position has its answer, if its id is kept.
+  // Stores the answer of the call from outside at this position, if its id is
+  // kept.
   absl::Status AnswerCall(uint64_t position, const CallAnswer& answer);
-  // The answer to an external task, before its yield is over.
+  // Keeps the answer to an external task, before its yield ends.
   absl::Status KeepAnswer(const records::Input& record);
   // The request was refused: the id that the record at `lsn` has brought, or
   // that has started `pid`, may be used again.
   absl::Status ForgetRequest(uint8_t kind, Owner owner, const std::string& id,
                              absl::FunctionRef<bool(const RequestEntry&)> is);
-  // Ids whose time is over, and those above the maximum.
+  // Removes expired ids, and ids above the maximum.
   absl::Status ExpireIds(uint8_t kind);
   uint64_t& CountOf(uint8_t kind) {
     switch (kind) {
@@ -175,7 +179,7 @@ class JournalApplier {
 
   // ---- journal_applier_steps.cc: steps and their effects.
   absl::Status Take(const records::Step& record);
-  // Adds what is consumed to `history`.
+  // Adds the consumed events to `history`.
   absl::Status Consume(Resident& process, const Position& position,
                        HistoryEntry& history);
   // The process begins again behind this step.
@@ -204,25 +208,25 @@ class JournalApplier {
   // ---- journal_applier_parts.cc: parts of the state.
   // DATA_LOSS: the process does not live.
   absl::StatusOr<Resident*> Living(const Pid& pid);
-  // Puts an event into the mailbox of `to`. A message to a process that does
-  // not live becomes a dead letter, and a call fails. `to` need not be durable.
+  // Puts an event into the mailbox of `to`. A message to a process that is not
+  // alive becomes a dead letter, and a call fails. `to` need not be durable.
   absl::Status Deliver(const Pid& to, uint64_t position, Mail&& mail);
-  // Deliver for a process of this owner: a process of another owner is as one
-  // that does not live. A dead letter belongs to the sender.
+  // As Deliver, for a sender of this owner: a process of another owner counts
+  // as not alive. A dead letter belongs to the sender.
   absl::Status DeliverFrom(Owner sender, const Pid& to, uint64_t position,
                            Mail&& mail);
   absl::Status DeliverToNobody(const Pid& to, uint64_t position, Mail&& mail,
                                Owner owner);
   absl::Status AddLetter(const Pid& to, uint64_t position, Mail&& mail,
                          records::DropReason reason, Owner owner);
-  // The call at this position gets no answer. `caller`: empty if it came from
-  // outside.
+  // Records that the call at this position gets no answer. `caller`: empty if
+  // it came from outside.
   absl::Status FailCall(const Pid& caller, uint64_t tag, uint64_t position);
-  // Takes a mail out of the mailbox. Not set: there is none at the position.
+  // Takes a mail out of the mailbox. Unset: there is none at the position.
   absl::StatusOr<std::optional<Mail>> TakeMail(Resident& process,
                                                uint64_t position);
-  // Notes that `key`, which is no mail, holds the only reference to a body in
-  // the journal.
+  // Notes that `key`, which is not a mail, holds the only reference to a body
+  // in the journal.
   void NoteBody(uint64_t position, const std::string& key);
   void ForgetBody(uint64_t position);
   void AddYield(Resident& process, records::YieldImage&& yield);
@@ -230,8 +234,8 @@ class JournalApplier {
   bool RemoveYield(Resident& process, uint64_t tag);
   // Null: there is no such yield.
   static records::YieldImage* FindYield(Resident& process, uint64_t tag);
-  // A completion that has won its yield: DATA_LOSS if the yield is not
-  // outstanding. Nothing if the process does not live.
+  // Completes a yield. DATA_LOSS if the yield is not outstanding. Does nothing
+  // if the process is not alive.
   absl::Status Complete(const Pid& pid, uint64_t tag, int32_t status,
                         uint64_t position);
   absl::Status Hold(Resident& process, const std::string& name);
@@ -257,8 +261,8 @@ class JournalApplier {
   ResidentProcesses residents_;
   BufferPool pool_;
   BufferCache buffers_;
-  // The bodies that dead letters and histories of this batch refer to, and that
-  // still lie in the journal alone: their holders' keys.
+  // By position, the bodies of dead letters and histories of this batch that
+  // are still only in the journal: the keys of their holders.
   absl::btree_map<uint64_t, std::string> new_bodies_;
   uint64_t committed_ = 0;  // the records before it are in written batches
 

@@ -1,5 +1,6 @@
 // Request ids and message ids, calls with their answers, and answers to yields:
-// kept by the record that did what they name, and forgotten after their time.
+// kept by the record that carried out the request, and forgotten after their
+// time.
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +10,7 @@
 namespace actord::runtime {
 namespace {
 
-// Entries that one batch of a round changes.
+// Maximum number of entries that one batch of a round changes.
 constexpr size_t kIdsPerBatch = 1000;
 
 // Parts of a key of kOrder.
@@ -94,7 +95,7 @@ absl::Status JournalApplier::ForgetRequest(
   const absl::StatusOr<std::optional<RequestEntry>> entry =
       batch_.Read<RequestEntry>(at);
   if (!entry.ok()) return entry.status();
-  // Otherwise its time is over, or it was used again.
+  // Otherwise the id has expired, or was used again.
   if (!entry->has_value() || !is(**entry)) return absl::OkStatus();
   batch_.Erase(std::move(at));
   if ((*entry)->is_open) {
@@ -132,7 +133,7 @@ absl::Status JournalApplier::ExpireIds(uint8_t kind) {
       if (kind == kCallId) {
         batch_.Erase(KeyOf(KeyKind::kAnswer, LsnIn(order)));
       }
-      // An id that was used again is of a later record.
+      // An id that was used again belongs to a later record.
       if (entry->has_value() && (*entry)->lsn == LsnIn(order)) {
         batch_.Erase(std::move(id));
       }

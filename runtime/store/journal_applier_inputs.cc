@@ -1,4 +1,4 @@
-// What comes from outside a step: inputs, built-in commands, dead letters,
+// Records from outside of steps: inputs, built-in commands, dead letters,
 // external tasks.
 #include <algorithm>
 #include <utility>
@@ -53,8 +53,8 @@ absl::Status JournalApplier::Take(const records::Done& record) {
   const absl::StatusOr<Resident*> found = residents_.Find(record.pid);
   if (!found.ok()) return found.status();
   if (*found == nullptr) {
-    // The step that yielded the command was the last of its process. What the
-    // command does to others happens all the same.
+    // The step that yielded the command was the last step of its process. The
+    // effects of the command on others happen all the same.
     return record.status == ACTORD_OK
                ? CarryOutForOthers(record.pid, Owner::kAny, record)
                : absl::OkStatus();
@@ -186,8 +186,8 @@ absl::Status JournalApplier::DropOne(uint64_t position,
     return AddLetter(record.to, position, std::move(**mail), record.reason,
                      (*found)->owner());
   }
-  // The end of the process has made it a dead letter already; or it was a call,
-  // which has failed.
+  // The end of the process has already made the message a dead letter; or it
+  // was a call, which has failed.
   std::string key = KeyOf(KeyKind::kLetter, position);
   absl::StatusOr<std::optional<Letter>> letter = batch_.Read<Letter>(key);
   if (!letter.ok() || !letter->has_value()) return letter.status();
@@ -200,7 +200,7 @@ absl::Status JournalApplier::DropOne(uint64_t position,
 absl::Status JournalApplier::ForgetLetter(uint64_t position) {
   std::string key = KeyOf(KeyKind::kLetter, position);
   const absl::StatusOr<std::optional<Letter>> letter = batch_.Read<Letter>(key);
-  // A letter that is not there was forgotten before.
+  // A missing letter was forgotten before.
   if (!letter.ok() || !letter->has_value()) return letter.status();
   if (!(*letter)->mail.body.has_value()) ForgetBody(position);
   batch_.Erase(std::move(key));
@@ -240,7 +240,7 @@ absl::Status JournalApplier::Take(const records::Attempt& record) {
   const absl::StatusOr<Resident*> found = residents_.Find(record.pid);
   if (!found.ok() || *found == nullptr) return found.status();
   records::YieldImage* const yield = FindYield(**found, record.tag);
-  // A timeout or a cancel, which have no record, was first.
+  // A timeout or a cancel, which has no record, came first.
   if (yield == nullptr) return absl::OkStatus();
   if (record.attempt <= yield->attempts) {
     return Contradiction(absl::StrCat("attempt ", record.attempt,
@@ -282,7 +282,7 @@ absl::Status JournalApplier::Take(const records::Time& record) {
 }
 
 absl::Status JournalApplier::Take(const records::Checkpoint& /*record*/) {
-  return absl::OkStatus();  // the store knows for itself
+  return absl::OkStatus();  // the store keeps this itself
 }
 
 }  // namespace actord::runtime

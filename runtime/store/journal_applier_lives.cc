@@ -238,7 +238,7 @@ absl::Status JournalApplier::EndWatches(const Resident& process,
     ExitEntry exit;
     exit.lsn = lsn_;
     exit.end = end;
-    // The result is in the outcome, and is of no use to a link.
+    // The result is in the outcome, and a link does not need it.
     if (tag == 0) exit.end.result = {};
     batch_.Put(KeyOf(KeyKind::kExit, watcher, process.pid, tag), ValueOf(exit));
   };
@@ -256,7 +256,7 @@ absl::Status JournalApplier::EndWatches(const Resident& process,
         tell(watch.other, 0);
         continue;
       }
-      // A link without traps carries failures alone.
+      // A link to a process that does not trap exits passes only failures.
       std::erase((*found)->runtime().watches, records::Watch{process.pid, 0});
       (*found)->changed = true;
     } else {
@@ -265,7 +265,7 @@ absl::Status JournalApplier::EndWatches(const Resident& process,
       (*found)->changed = true;
     }
   }
-  // An end that was not told belongs to a watch.
+  // An exit that was not delivered belongs to a watch.
   if (image.watches.empty()) return absl::OkStatus();
   std::vector<std::string> untold;
   absl::Status status =

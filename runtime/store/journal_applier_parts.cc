@@ -148,7 +148,7 @@ absl::Status JournalApplier::Complete(const Pid& pid, uint64_t tag,
   const absl::StatusOr<Resident*> found = residents_.Find(pid);
   if (!found.ok()) return found.status();
   if (*found == nullptr) return absl::OkStatus();
-  // This completion was before an answer that is in the mailbox.
+  // This completion came before an answer that is in the mailbox.
   if (const records::YieldImage* const yield = FindYield(**found, tag);
       yield != nullptr && yield->answer != 0) {
     const auto late = TakeMail(**found, yield->answer);
@@ -217,7 +217,7 @@ void JournalApplier::SetImage(Resident& process,
   if (!process.image.has_value()) process.image.emplace();
   process.image->image = *image;
   process.image->lsn = lsn_;
-  // The image stands for Init, too.
+  // The image replaces Init, too.
   process.entry.input = {};
   process.entry.init = {};
   process.changed = true;

@@ -1,4 +1,4 @@
-// The end of a round: bodies move into the store, old entries go.
+// The end of a round: moves bodies into the store, and removes old entries.
 #include <utility>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace actord::runtime {
 namespace {
 
-// Entries that one batch of a round changes.
+// Maximum number of entries that one batch of a round changes.
 constexpr size_t kPiece = 1000;
 
 }  // namespace

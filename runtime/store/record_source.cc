@@ -8,8 +8,8 @@
 namespace actord::runtime {
 
 void JournalSource::ForgetTrimmed() {
-  // The journal uses a file again when its records are trimmed away. A place
-  // also holds its file open.
+  // The journal uses a file again when its records are trimmed away. Also, a
+  // place keeps its file open.
   const uint64_t first = journal_.FirstLsn();
   places_.erase(places_.begin(), places_.lower_bound(first));
   if (at_ < first) {
@@ -23,7 +23,8 @@ void JournalSource::Seek(uint64_t lsn) {
   const auto behind = places_.upper_bound(lsn);
   const bool knows = behind != places_.begin();
   const uint64_t known = knows ? std::prev(behind)->first : 0;
-  // The reader goes on, unless it is behind the record, or far before it.
+  // The reader continues from its position, unless it is behind the record, or
+  // far before it.
   if (reader_ && at_ != 0 && at_ <= lsn && known <= at_) return;
   reader_.emplace(journal_.Read(lsn));
   reader_->KeepPlacesIn(places_);

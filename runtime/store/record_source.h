@@ -24,14 +24,14 @@ struct SourceRecord {
 class RecordSource {
  public:
   virtual ~RecordSource() = default;
-  // NOT_FOUND: the journal does not keep the record any more. DATA_LOSS: the
-  // journal cannot be read, or has no record at this position.
+  // NOT_FOUND: the journal no longer holds the record. DATA_LOSS: the journal
+  // cannot be read, or has no record at this position.
   virtual absl::StatusOr<SourceRecord> At(uint64_t lsn) = 0;
 };
 
-// The records of a journal. It remembers where the groups are that it has come
-// by, so each is searched for once. A record in the group of the one before,
-// and behind it, costs least. Lifetime: ends before the journal.
+// Reads the records of a journal. It remembers the places of the groups that it
+// has passed, so it searches for each group once. Reading a later record of the
+// same group is cheapest. Lifetime: ends before the journal.
 class JournalSource final : public RecordSource {
  public:
   explicit JournalSource(const Journal& journal) : journal_(journal) {}

@@ -91,7 +91,7 @@ void ResidentProcesses::Remove(const Pid& pid) {
 }
 
 void ResidentProcesses::WriteChanged(std::vector<StateWrite>& writes) {
-  // In the order of their keys, which costs the store least.
+  // In the order of their keys, which is the cheapest for the store.
   std::vector<Resident*> used;
   for (const auto& [pid, resident] : residents_) {
     if (std::exchange(resident->is_used, false)) used.push_back(resident.get());

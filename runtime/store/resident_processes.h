@@ -1,5 +1,5 @@
 // The processes that records have touched since the last batch, decoded. Their
-// entries and images are written once a batch, however many steps changed
+// entries and images are written once a batch, no matter how many steps changed
 // them. A message that arrives and is consumed between two batches is never
 // encoded.
 //
@@ -20,7 +20,7 @@
 
 namespace actord::runtime {
 
-// The mail that a process has got since the last batch, and not consumed.
+// The mail that a process has received since the last batch, and not consumed.
 class NewMail {
  public:
   struct Entry {
@@ -30,9 +30,9 @@ class NewMail {
 
   // Precondition: there is no mail at the position.
   void Add(uint64_t position, Mail&& mail);
-  // Not set: there is no mail at the position.
+  // Unset: there is no mail at the position.
   std::optional<Mail> Take(uint64_t position);
-  // All, in the order of their positions.
+  // Takes all mail, in the order of the positions.
   std::vector<Entry> TakeAll();
   // Calls `use` with each, in the order of their positions.
   void ForEach(absl::FunctionRef<void(const Entry&)> use) const {
@@ -43,7 +43,7 @@ class NewMail {
  private:
   void ForgetTaken();
 
-  // In the order of positions. Those before `first_` are taken: mail is
+  // In the order of positions. Entries before `first_` are taken: mail is
   // consumed from the front.
   std::vector<Entry> entries_;
   size_t first_ = 0;

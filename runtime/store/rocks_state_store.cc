@@ -38,7 +38,7 @@ std::string_view ViewOf(const rocksdb::Slice& slice) {
 }
 
 // RocksDB's own log would be a file beside the database. On a full disk a
-// failed write to it ends the program. Errors are told by statuses.
+// failed write to it ends the program. Statuses report all errors.
 class NoLog final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
@@ -52,11 +52,11 @@ rocksdb::Options OptionsOf(const RocksStateStore::Options& options) {
   of.write_buffer_size = options.write_buffer_bytes;
   of.max_background_jobs = 2;
   // A batch writes the keys of a kind in their order. With the place of the
-  // last one as a hint, the next place is found at once.
+  // last key as a hint, RocksDB finds the next place at once.
   of.memtable_insert_with_hint_prefix_extractor.reset(
       rocksdb::NewFixedPrefixTransform(kKeyKindBytes));
-  // A store that is closed without a flush loses what a crash would lose, so
-  // there is one way to recover.
+  // A store that is closed without a flush loses the same data as in a crash,
+  // so there is only one way to recover.
   of.avoid_flush_during_shutdown = true;
   of.info_log = std::make_shared<NoLog>();
   rocksdb::BlockBasedTableOptions table;
@@ -153,8 +153,8 @@ rocksdb::Status RocksStateStore::OnceThereIsRoom(
   for (;;) {
     rocksdb::Status status = write();
     if (!status.IsNoSpace() || !await_room_ || !await_room_()) return status;
-    // What failed is kept in memory, and is written by this call, or by a
-    // thread of RocksDB. An error is seen by the next attempt.
+    // RocksDB keeps the failed data in memory. This call, or a thread of
+    // RocksDB, writes it. The next attempt reports an error.
     db_->Resume().PermitUncheckedError();
   }
 }

@@ -1,9 +1,9 @@
 // A state store in a directory, by RocksDB: one column family, and no log of
 // its own.
 //
-// Without a log, RocksDB loses its memory tables in a crash. They are written
-// to files in the order in which they were begun, each as a whole, so a crash
-// loses the latest batches.
+// Without a log, RocksDB loses its memory tables in a crash. It writes each
+// table to a file as a whole, in the order in which the tables were begun, so a
+// crash loses the latest batches.
 //
 // Thread-safety: one thread at a time. RocksDB has threads of its own.
 #pragma once
@@ -30,25 +30,25 @@ namespace actord::runtime {
 class RocksStateStore final : public StateStore {
  public:
   struct Options {
-    // It is made if it does not exist; its parent must exist.
+    // The directory is made if it does not exist; its parent must exist.
     std::string directory;
-    // Of one memory table.
+    // Size of one memory table.
     size_t write_buffer_bytes = 64 << 20;
     size_t block_cache_bytes = 64 << 20;
-    // Called when the disk is full: waits a moment. True: the write is tried
-    // again; false, and null: it fails with RESOURCE_EXHAUSTED.
+    // Called when the disk is full: waits a moment. True: the write is
+    // repeated. False, or null: it fails with RESOURCE_EXHAUSTED.
     std::function<bool()> await_room;
   };
   // FAILED_PRECONDITION: another program has the directory. DATA_LOSS: its
   // files are damaged.
   static absl::StatusOr<std::unique_ptr<RocksStateStore>> Open(
       const Options& options);
-  // Opens the files to read them alone; nothing is changed. Write and Flush
-  // fail. DATA_LOSS: they are damaged. Whoever has the directory is not
-  // noticed.
+  // Opens the files only for reading, and changes nothing. Write and Flush
+  // fail. DATA_LOSS: the files are damaged. Does not notice whether another
+  // program uses the directory.
   static absl::StatusOr<std::unique_ptr<RocksStateStore>> OpenToRead(
       const std::string& directory);
-  // Loses what was not flushed, as a crash does.
+  // Loses all data that was not flushed, as a crash does.
   ~RocksStateStore() override;
 
   absl::StatusOr<std::optional<std::string>> Get(std::string_view key) override;
@@ -58,11 +58,11 @@ class RocksStateStore final : public StateStore {
                     Use use) override;
 
   absl::Status Copy(const std::string& directory) override;
-  // Removes such a copy, or the rest of one. OK if there is none.
+  // Removes such a copy, or an incomplete one. OK if there is none.
   static absl::Status RemoveCopy(const std::string& directory);
 
-  // Reads all files and compares their checksums. DATA_LOSS: which file is
-  // damaged.
+  // Reads all files and compares their checksums. DATA_LOSS names the damaged
+  // file.
   absl::Status VerifyFiles();
 
  private:

@@ -1,5 +1,6 @@
-// The writes since the last batch, before they are written: the store as it
-// will be. An entry that appears and disappears within a batch costs no write.
+// The writes since the last batch, before they are written. Reads show the
+// store as it will be. An entry that appears and disappears within a batch
+// costs no write.
 //
 // Thread-safety: one thread at a time. Lifetime: ends before the store.
 #pragma once
@@ -23,7 +24,7 @@ class StateBatch {
   explicit StateBatch(StateStore& store) : store_(store) {}
 
   absl::StatusOr<std::optional<std::string>> Get(const std::string& key);
-  // Get, and decodes the value. DATA_LOSS: the value is damaged.
+  // As Get, and decodes the value. DATA_LOSS: the value is damaged.
   template <typename T>
   absl::StatusOr<std::optional<T>> Read(const std::string& key) {
     absl::StatusOr<std::optional<std::string>> bytes = Get(key);
@@ -36,14 +37,15 @@ class StateBatch {
   }
 
   void Put(std::string key, std::string value);
-  // Put of a key that is not in the store. Before it is written, Erase costs
+  // Puts a key that is not in the store. Until it is written, Erase costs
   // nothing.
   void PutNew(std::string key, std::string value);
   void Erase(std::string key);
   // As StateStore::Scan, of all keys with the prefix.
   absl::Status Scan(const std::string& prefix, StateStore::Use use);
 
-  // Writes all as one batch, with these. None of their keys is in the batch.
+  // Writes everything as one batch, together with `writes`, whose keys must not
+  // be in the batch.
   absl::Status Write(std::vector<StateWrite>&& writes);
 
   static absl::Status Damaged(const absl::Status& status);

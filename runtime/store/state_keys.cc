@@ -21,7 +21,7 @@ void Append(Owner owner, std::string& key) {
 }  // namespace keys
 
 std::string BehindPrefix(std::string prefix) {
-  // A kind is never 0xffff, so a byte that can be raised is left.
+  // A kind is never 0xffff, so there is always a byte that can be incremented.
   while (prefix.back() == '\xff') prefix.pop_back();
   prefix.back() =
       static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);

@@ -1,13 +1,10 @@
 // The keys of the state store. A key begins with its kind, two bytes. All its
 // numbers are big-endian, so keys have the order of their numbers.
 //
-//   kind      behind the kind                  value (state_values.h)
-//   kMeta                                      StoreMeta
-//   kProcess  PID                              ProcessEntry
-//   kImage    PID                              ImageEntry
-//   kMail     PID, position                    Mail
-//   kBody     position                         key of the Mail or Letter whose
-//                                              body is in the journal alone
+//   kind after the kind value (state_values.h) kMeta StoreMeta kProcess PID
+//   ProcessEntry kImage PID ImageEntry kMail PID, position Mail kBody position
+//   key of the Mail or Letter whose
+//                                              body is only in the journal
 //   kName     owner, name                      PID's 16 bytes
 //   kGroup    owner, group, 0, PID             nothing
 //   kExit     watcher's PID, PID, tag          ExitEntry: not yet told
@@ -17,12 +14,10 @@
 //                                              yield the id is PID and tag
 //   kOrder    kind of id, time, lsn            key of the kRequest that ends at
 //                                              that time; lsn: of its record
-//   kOwner    owner                            the name
-//   kExpiry   time, key of what expires        nothing
-//   kLetter   position                         Letter
-//   kPlugin   number                           records::Plugin
-//   kHistory  PID, position of the STEP        HistoryEntry: of replay types
-//   kCall     position                         key of the kRequest of a call
+//   kOwner owner the name kExpiry time, key of an expiring entry nothing
+//   kLetter position Letter kPlugin number records::Plugin kHistory PID,
+//   position of the STEP HistoryEntry: of replay types kCall position key of
+//   the kRequest of a call
 //                                              that is not answered
 //   kAnswer   position of the call             CallAnswer
 //
@@ -79,7 +74,7 @@ void Append(Number number, std::string& key) {
 
 }  // namespace keys
 
-// The key of these parts; with fewer parts, what such keys begin with.
+// The key of these parts; with fewer parts, the common prefix of such keys.
 template <typename... Parts>
 std::string KeyOf(KeyKind kind, const Parts&... parts) {
   std::string key;
@@ -89,19 +84,19 @@ std::string KeyOf(KeyKind kind, const Parts&... parts) {
   (keys::Append(parts, key), ...);
   return key;
 }
-// The first key behind all that begin with `prefix`.
+// The first key after all keys that begin with `prefix`.
 std::string BehindPrefix(std::string prefix);
 
 // Parts of a key. Precondition: the key is long enough.
 Pid PidIn(std::string_view key, size_t offset);
 uint64_t NumberIn(std::string_view key, size_t offset);
-// Of a key of kName, kGroup, kRequest or kOwner.
+// For a key of kName, kGroup, kRequest or kOwner.
 Owner OwnerIn(std::string_view key);
-// Of a key of kRequest.
+// For a key of kRequest.
 uint8_t IdKindIn(std::string_view key);
 std::string_view IdIn(std::string_view key);
 
-// Whose id a request id is.
+// The kinds of ids.
 inline constexpr uint8_t kSubmitId = 1;
 inline constexpr uint8_t kMessageId = 2;
 inline constexpr uint8_t kCallId = 3;   // the message id of a call
@@ -109,7 +104,7 @@ inline constexpr uint8_t kYieldId = 4;  // the answer to an external task
 
 // The id of kYieldId.
 std::string YieldIdOf(const YieldToken& token);
-// The token that the id stands for. Precondition: it is an id of kYieldId.
+// The token of an id. Precondition: it is an id of kYieldId.
 YieldToken YieldOfId(std::string_view id);
 
 }  // namespace actord::runtime

@@ -2,8 +2,7 @@
 // (state_keys.h). It has no log of its own. A crash loses the latest batches,
 // and the journal makes them again.
 //
-// Thread-safety: one thread at a time; Get from any thread, if the store of
-// the daemon is behind it.
+// Thread-safety: one thread at a time; in the daemon, Get from any thread.
 #pragma once
 
 #include <optional>
@@ -32,8 +31,8 @@ class StateStore {
   // nullopt: there is no such key.
   virtual absl::StatusOr<std::optional<std::string>> Get(
       std::string_view key) = 0;
-  // One batch: after a crash, all of it is there or nothing of it, and no later
-  // batch without it.
+  // Writes one batch. After a crash either the whole batch is there or nothing
+  // of it, and no later batch without it.
   virtual absl::Status Write(std::span<const StateWrite> writes) = 0;
   // Makes all batches durable.
   virtual absl::Status Flush() = 0;
@@ -46,7 +45,7 @@ class StateStore {
   // Makes all batches durable, and makes a copy of the store in a directory
   // that does not exist and is on the same file system. Any thread, also while
   // another one writes: the copy has all batches that were written before, and
-  // perhaps later ones, each as a whole and none without those before it.
+  // perhaps later ones, each as a whole and none without the earlier ones.
   // UNIMPLEMENTED: the store has no files.
   virtual absl::Status Copy(const std::string& /*directory*/) {
     return absl::UnimplementedError("state store: it has no files to copy");

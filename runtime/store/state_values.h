@@ -1,7 +1,7 @@
 // The values of the state store (state_keys.h), as numbered fields
 // (field_codec.h).
 //
-// Thread-safety: plain values. Ownership: they own their contents.
+// Thread-safety: plain values. Ownership: values own their contents.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,16 @@ struct StoreMeta {
   // in any record.
   uint64_t unix_ns = 0;
   uint64_t store_ns = 0;
-  // Where this round and the one before began. The store needs no record
-  // before `previous_round`, but for bodies that a running EndRound moves.
+  // The positions at which this round and the previous one began. The store
+  // needs no record before `previous_round`, except for bodies that a running
+  // EndRound moves.
   uint64_t round = 0;
   uint64_t previous_round = 0;
-  // What the store needs no record before.
+  // The store needs no record before this position.
   uint64_t trim = 0;
   uint64_t time_ns = 0;  // the store's clock of the last TIME
-  // Numbers of kOrder: of request ids, and of message ids of messages.
+  // Numbers of kOrder entries: for request ids, and for message ids of
+  // messages.
   uint64_t submit_ids = 0;
   uint64_t message_ids = 0;
   // The same for calls, and for answers to yields.
@@ -68,11 +70,11 @@ struct ProcessEntry {
   Payload input;       // until there is an image
   uint64_t yield = 0;  // the parent's process.spawn, until it is completed
   records::RuntimeImage runtime;
-  // Of the Submit, until Init has returned.
+  // The request of the Submit, until Init has returned.
   records::RequestKey request;
-  // Of a replay type: the answers that Init got (Started::record).
+  // For a replay type: the answers that Init got (Started::record).
   std::string init;
-  // Whose code has the state, since Init has returned.
+  // The plugin whose code holds the state, once Init has returned.
   records::PluginNumber plugin = records::kNoPlugin;
   // Of a process that has begun again: the number of the last step before, and
   // the tag with which its life begins. No step sees a completion of a lower
@@ -138,7 +140,7 @@ struct Mail {
   Pid from;
   uint64_t tag = 0;    // of the caller's yield, or of the completed yield
   int32_t status = 0;  // of kCompletion
-  // Not set: the body is in the journal.
+  // Unset: the body is in the journal.
   std::optional<StoredBody> body;
 };
 template <typename T, typename Visitor>
@@ -152,7 +154,7 @@ void VisitFields(T& mail, Visitor& visit) {
   visit(6, mail.body);
 }
 
-// What a step has consumed, with its position.
+// An event that a step has consumed, with its position.
 struct Consumed {
   uint64_t position = 0;
   Mail mail;
@@ -194,7 +196,7 @@ void VisitFields(T& letter, Visitor& visit) {
   visit(5, letter.at_ns);
 }
 
-// An end that a watcher must be told of.
+// An end that a watcher has yet to receive.
 struct ExitEntry {
   uint64_t lsn = 0;  // of the record of the end; gives the order
   records::End end;
@@ -231,10 +233,10 @@ struct RequestEntry {
   Pid pid = {};      // that was submitted, or that got the messages
   uint64_t expires_ns = 0;
   bool is_submitted = false;  // the record is a SUBMITTED
-  // Of a call: it is not answered, so its time has not begun.
+  // For a call: it is not answered, so its time has not begun.
   bool is_open = false;
-  // Of the answer to a yield: the attempts that were handed out by then, and
-  // whose worker had the last one.
+  // For the answer to a yield: the attempts that were handed out by then, and
+  // the owner of the worker that had the last one.
   uint32_t attempts = 0;
   Owner worker_owner = Owner::kNobody;
 };
@@ -253,7 +255,7 @@ void VisitFields(T& entry, Visitor& visit) {
 
 // The answer to a call with a message id.
 struct CallAnswer {
-  bool callee_ended = false;  // there is no other answer
+  bool callee_ended = false;  // and gave no answer
   int32_t status = 0;
   Payload payload = {};  // the result, or the text of the error
 };

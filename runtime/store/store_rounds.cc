@@ -28,8 +28,8 @@ absl::Status StoreRounds::CatchUp() {
 absl::Status StoreRounds::EndRound() {
   absl::Status status = applier_.EndRound();
   if (!status.ok()) return status;
-  // Nobody needs the record, and an append may wait for the room that the trim
-  // makes.
+  // The CHECKPOINT record may be left out, and an append may wait for the room
+  // that the trim makes.
   if (journal_.Behind()) return journal_.Trim(applier_.trim());
   const records::Checkpoint checkpoint{.applied = {.lsn = applier_.applied()},
                                        .trim = {.lsn = applier_.trim()}};

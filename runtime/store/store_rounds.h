@@ -1,5 +1,5 @@
-// Keeps the state store up with the journal: applies what is durable, ends
-// rounds, and gives up the records that the store does not need any more.
+// Keeps the state store up to date with the journal: applies durable records,
+// ends rounds, and gives up records that the store no longer needs.
 //
 // Thread-safety: one thread at a time, beside everything else of the journal.
 // Lifetime: ends before the journal and the applier.

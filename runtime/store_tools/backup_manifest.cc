@@ -97,18 +97,18 @@ absl::StatusOr<BackupManifest> DecodeManifest(std::string_view text) {
   }
   BackupManifest manifest;
   if (!ReadNumber(lines[1], "unix-seconds", manifest.unix_seconds)) {
-    return Wrong(2, "it is no time");
+    return Wrong(2, "it is not a time");
   }
   if (!ReadNumber(lines[2], "incarnation", manifest.incarnation)) {
-    return Wrong(3, "it is no incarnation");
+    return Wrong(3, "it is not an incarnation");
   }
   if (!ReadNumber(lines[3], "position", manifest.position)) {
-    return Wrong(4, "it is no position");
+    return Wrong(4, "it is not a position");
   }
   std::set<std::string> names;
   for (size_t i = 4; i < end; ++i) {
     BackupManifest::File& file = manifest.files.emplace_back();
-    if (!ReadFile(lines[i], file)) return Wrong(i + 1, "it is no file");
+    if (!ReadFile(lines[i], file)) return Wrong(i + 1, "it is not a file");
     if (!names.insert(file.name).second) {
       return Wrong(i + 1, "the file was named before");
     }

@@ -1,15 +1,11 @@
-// The manifest of a backup: which files there are, with sizes and SHA-256. It
-// is the last file of a backup that is written, so a backup without a valid one
+// The manifest of a backup: the list of its files, with sizes and SHA-256. It
+// is written as the last file of a backup, so a backup without a valid manifest
 // was interrupted.
 //
-//   actord-backup 1
-//   unix-seconds 1764170000
-//   incarnation 3
-//   position 123456
-//   file SHA256 BYTES SIZE NAME        for each file
-//   end SHA256                         of all lines before
+//   actord-backup 1 unix-seconds 1764170000 incarnation 3 position 123456 file
+//   SHA256 BYTES SIZE NAME for each file end SHA256 of all lines before
 //
-// BYTES of the file are hashed; zeros follow behind them up to SIZE.
+// The first BYTES of the file are hashed; the rest, up to SIZE, is zeros.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -26,13 +22,13 @@ namespace actord::runtime {
 // The name of the manifest in the directory of a backup.
 inline constexpr std::string_view kManifestName = "BACKUP";
 
-// Zeros behind the bytes of a file: at most a segment of the journal.
+// Maximum number of zeros after the bytes of a file: a segment of the journal.
 inline constexpr uint64_t kMostZeros = uint64_t{256} << 20;
 
 struct BackupManifest {
   struct File {
     std::string name;    // below the directory of the backup
-    uint64_t bytes = 0;  // that are hashed
+    uint64_t bytes = 0;  // the hashed bytes
     uint64_t size = 0;   // of the file
     std::string sha256;  // in hexadecimal
   };
@@ -44,7 +40,7 @@ struct BackupManifest {
 };
 
 std::string EncodeManifest(const BackupManifest& manifest);
-// DATA_LOSS: which line is wrong. Every name is one of IsBackupName.
+// DATA_LOSS names the wrong line. IsBackupName is true for every name.
 absl::StatusOr<BackupManifest> DecodeManifest(std::string_view text);
 
 // "META-0", "META-1", or a plain file name below "journal/", "state/" or

@@ -1,4 +1,4 @@
-// The journal of a store that no daemon has, to be read alone.
+// The journal of a store that no daemon uses, opened only for reading.
 //
 // Thread-safety: one thread at a time. Lifetime: ends before the file system.
 #pragma once
@@ -25,9 +25,9 @@ class ClosedJournal {
   static absl::StatusOr<std::unique_ptr<ClosedJournal>> Open(
       const std::string& directory, FileSystem& files);
 
-  // Calls `use` with the records from `from` on, in their order. `where` says
-  // in which file and at which offset the group of the record is. Ends with the
-  // first error of `use`. DATA_LOSS: the disk has changed since Open.
+  // Calls `use` with the records from `from` on, in their order. `where` is the
+  // file and the offset of the record's group. Ends with the first error of
+  // `use`. DATA_LOSS: the disk has changed since Open.
   using Use = absl::FunctionRef<absl::Status(const RecordView& record,
                                              const std::string& where)>;
   [[nodiscard]] absl::Status ForEach(uint64_t from, Use use) const;
@@ -51,8 +51,9 @@ class ClosedJournal {
  private:
   ClosedJournal() = default;
 
-  // The records of the groups of this segment. `link` is what its first group
-  // continues, and then what the group behind its last one does.
+  // Calls `use` with the records of this segment. `link` is the link that its
+  // first group continues, and afterwards the link that the next segment's
+  // first group continues.
   absl::Status ForEachIn(const Segment& segment, uint64_t from, Link& link,
                          Use use) const;
 

@@ -36,10 +36,10 @@ class Examination {
   absl::StatusOr<StoreReport> Run();
 
  private:
-  // False: there is no journal to go on with.
+  // False: there is no journal to read.
   absl::StatusOr<bool> OpenJournal();
   absl::Status OpenState();
-  // Applies the records behind the state store's to the overlay.
+  // Applies the records that are not in the state store to the overlay.
   void Apply(OverlayState& overlay);
   void CheckRecords();
   void CheckBodies(const std::vector<StateCheck::BodyInJournal>& bodies);
@@ -56,7 +56,7 @@ class Examination {
   FileSystem& files_;
   StoreReport report_;
   std::unique_ptr<ClosedJournal> journal_;
-  // Null: there is none, or it cannot be read.
+  // Null: there is no state store, or it cannot be read.
   std::unique_ptr<StateStore> state_;
   BufferPool pool_;
   BufferCache buffers_;
@@ -80,7 +80,7 @@ absl::StatusOr<bool> Examination::OpenJournal() {
   journal.segments = journal_->segments();
   journal.spare_segments = journal_->spare_segments();
   journal.bytes = journal_->bytes();
-  // One that was imported begins at a later position.
+  // The journal of an imported store begins at a later position.
   if (recovery.is_new && journal.first == kFirstLsn) {
     Note(absl::StrCat(options_.directory,
                       ": the store is new, and holds nothing yet"));
@@ -242,7 +242,7 @@ absl::StatusOr<StoreReport> Examination::Run() {
   }
   OverlayState overlay(state_.get());
   if (*has_journal) Apply(overlay);
-  // What does not fit together after an error follows from that error.
+  // After an error, further contradictions may only follow from it.
   if (report_.is_damaged()) return report_;
   StateCheck check(overlay, report_.journal.first, report_.journal.end,
                    report_);

@@ -1,4 +1,4 @@
-// Looks into a store that no daemon has. Nothing in it is changed.
+// Examines a store that no daemon uses. Changes nothing in it.
 //
 // Thread-safety: pure functions of the store.
 #pragma once
@@ -19,23 +19,23 @@ class ClosedJournal;
 struct ExamineOptions {
   std::string directory;
   // True: reads each byte that the next start would rely on, and each file of
-  // the state store. False: reads what it takes to count.
+  // the state store. False: reads only the data that it takes to count.
   bool is_thorough = true;
 
   FileSystem* files = &FileSystem::System();
   // Opens the state store; null: RocksDB in the folder `state`.
   std::function<absl::StatusOr<std::unique_ptr<StateStore>>()> open_state = {};
   // Called once at the end, while the store is locked, if nothing is damaged:
-  // with the state that the next start would have, and the journal. Its error
-  // is that of ExamineStore. Null: nothing is called.
+  // with the state that the next start would have, and the journal.
+  // ExamineStore returns its error. Null: nothing is called.
   std::function<absl::Status(StateStore& state, const ClosedJournal& journal)>
       use = {};
 };
 
-// Damage is among the findings of the report, which then lacks what could not
-// be read. Errors: NOT_FOUND: there is no store. FAILED_PRECONDITION: a program
-// has the store, or a newer version has written it. Others: the disk or its
-// permissions.
+// Damage is in the findings of the report; the report then lacks the parts that
+// could not be read. Errors: NOT_FOUND: there is no store. FAILED_PRECONDITION:
+// a program uses the store, or a newer version has written it. Others: the disk
+// or its permissions.
 absl::StatusOr<StoreReport> ExamineStore(const ExamineOptions& options);
 
 }  // namespace actord::runtime

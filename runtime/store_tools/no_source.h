@@ -1,5 +1,5 @@
-// The applier asks for bodies at the end of a round alone, and over a closed
-// store no round ends.
+// A source without bodies. The applier asks for bodies only at the end of a
+// round, and over a closed store no round ends.
 //
 // Thread-safety: any thread.
 #pragma once

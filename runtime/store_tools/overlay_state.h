@@ -1,5 +1,5 @@
-// A state store in memory over another one, which it never changes. It shows
-// the state that records would make, without writing anything.
+// A state store in memory on top of another one, which it never changes. It
+// shows the state that records would make, without writing anything.
 //
 // Thread-safety: one thread at a time. Lifetime: ends before the store below.
 #pragma once

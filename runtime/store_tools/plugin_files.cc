@@ -83,7 +83,7 @@ absl::Status PluginFiles::Keep(const std::string& sha256, uint64_t bytes,
                                Read original) {
   absl::Status present = Check(sha256);
   if (present.ok()) {
-    // A crash may have come before its name was durable.
+    // A crash may have come before the file's name was durable.
     absl::Status status = OpenFolder();
     return status.ok() ? files_.SyncDirectory(folder_) : status;
   }

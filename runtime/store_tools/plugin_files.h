@@ -1,6 +1,6 @@
 // The plugin files that a store keeps, as `plugins/<SHA-256>.so` below its
-// directory: a process that another version of a plugin has written goes on
-// with the code that knows its history.
+// directory: a process whose state was written by another version of a plugin
+// continues with the code that knows its history.
 //
 // A file appears under its name when its content is durable. A crash leaves at
 // most a file with the suffix .new, which the next Keep replaces.
@@ -46,7 +46,7 @@ class PluginFiles {
   absl::Status Check(const std::string& sha256);
   // The files that the store has, in ascending order, whatever their contents.
   absl::StatusOr<std::vector<std::string>> List();
-  // Removes the file and what a crash has left of it.
+  // Removes the file and any leftovers of a crash.
   absl::Status Remove(const std::string& sha256);
   // Removes the files that a crash has left unfinished, and returns how many.
   absl::StatusOr<size_t> RemoveUnfinished();

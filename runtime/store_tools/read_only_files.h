@@ -1,6 +1,6 @@
-// A file system on which nothing can change: a file that is opened for writing
-// is opened for reading, and everything that would change the disk fails. A
-// directory can be locked, which leaves no trace.
+// A file system that changes nothing: a file that is opened for writing is
+// opened only for reading, and every call that would change the disk fails. A
+// directory can be locked; the lock leaves no trace.
 //
 // Thread-safety: as the file system below. Lifetime: ends before it.
 #pragma once

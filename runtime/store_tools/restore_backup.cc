@@ -59,7 +59,8 @@ class OneFile {
   absl::Status TakePieces() {
     std::string piece;
     for (uint64_t offset = 0; offset < entry_.size; offset += piece.size()) {
-      // A piece lies before or behind the end of what is hashed.
+      // A piece lies entirely before or entirely after the end of the hashed
+      // bytes.
       const bool is_hashed = offset < entry_.bytes;
       const uint64_t end = is_hashed ? entry_.bytes : entry_.size;
       piece.resize(std::min(kPieceBytes, end - offset));
@@ -103,7 +104,8 @@ absl::StatusOr<BackupManifest> ReadManifest(const std::string& backup,
                       absl::StrCat(backup, ": ", manifest.status().message()));
 }
 
-// Takes all files. `to`: a directory; empty: they are checked alone.
+// Reads all files. `to`: the directory of the copies; empty: the files are only
+// checked.
 absl::Status TakeFiles(const BackupManifest& manifest,
                        const std::string& backup, const std::string& to,
                        FileSystem& files) {
@@ -137,7 +139,7 @@ absl::Status RaiseIncarnation(const std::string& directory, FileSystem& files) {
     if (DecodeMeta(*bytes, meta) != Judgement::kGood) {
       return Damaged(path, "is no META that this version reads");
     }
-    // PIDs have 32 bits for it.
+    // A PID has 32 bits for the incarnation.
     if (meta.incarnation >
         std::numeric_limits<uint32_t>::max() - 2 * kRestoreIncarnations) {
       return absl::FailedPreconditionError(
@@ -190,7 +192,7 @@ absl::StatusOr<BackupManifest> RestoreBackup(const std::string& backup,
   absl::StatusOr<BackupManifest> manifest = ReadManifest(backup, files);
   if (!manifest.ok()) return manifest;
   const std::string making = absl::StrCat(store, ".restoring");
-  // Of a restore that was interrupted.
+  // Left over from an interrupted restore.
   std::filesystem::remove_all(making, error);
   if (error) {
     return absl::InternalError(

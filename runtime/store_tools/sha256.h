@@ -1,4 +1,4 @@
-// SHA-256 of bytes that come in pieces.
+// The SHA-256 of bytes that are added piece by piece.
 //
 // Thread-safety: one thread at a time.
 #pragma once
@@ -19,7 +19,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void Add(std::string_view bytes);
-  // 64 hexadecimal digits. The object begins anew.
+  // Returns 64 hexadecimal digits. Then the object begins anew.
   std::string TakeHex();
 
  private:

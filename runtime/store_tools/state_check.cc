@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kBehindPid = kKeyKindBytes + kKeyPidBytes;
 constexpr absl::string_view kAdvice = "; restore the directory from a backup";
 
-// Where the PID of a living process is in keys of this kind.
+// The offset of the PID of a live process in keys of this kind.
 std::optional<size_t> PidOffsetOf(KeyKind kind) {
   switch (kind) {
     case KeyKind::kImage:
@@ -29,7 +29,7 @@ std::optional<size_t> PidOffsetOf(KeyKind kind) {
   }
 }
 
-// The fewest bytes of a key of this kind; 0: the kind is unknown.
+// The minimum size of a key of this kind; 0: the kind is unknown.
 size_t LeastBytesOf(KeyKind kind) {
   switch (kind) {
     case KeyKind::kMeta:
@@ -91,8 +91,8 @@ bool StateCheck::Lives(std::string_view key, size_t offset) {
 }
 
 absl::Status StateCheck::Run() {
-  // Kinds are in the order of their numbers, so kProcess comes before all that
-  // refer to processes.
+  // Kinds are in the order of their numbers, so kProcess comes before all kinds
+  // that refer to processes.
   absl::Status status = state_.Scan(
       std::string(kKeyKindBytes, '\0'), std::string(kKeyKindBytes, '\xff'),
       [&](std::string_view key, std::string_view value) {

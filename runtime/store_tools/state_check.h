@@ -1,5 +1,5 @@
-// Reads every entry of a state store, counts what there is, and checks that the
-// entries fit together.
+// Reads every entry of a state store, counts the entries, and checks that they
+// fit together.
 //
 // Thread-safety: one thread at a time. Lifetime: ends before state and report.
 #pragma once
@@ -23,7 +23,7 @@ namespace actord::runtime {
 
 class StateCheck {
  public:
-  // The journal's records are those from `first_lsn` on, before `end_lsn`.
+  // The journal has the records from `first_lsn` to before `end_lsn`.
   StateCheck(StateStore& state, uint64_t first_lsn, uint64_t end_lsn,
              StoreReport& report)
       : state_(state),
@@ -33,11 +33,11 @@ class StateCheck {
   StateCheck(const StateCheck&) = delete;
   StateCheck& operator=(const StateCheck&) = delete;
 
-  // What is wrong with entries becomes a finding. An error: the state store
-  // cannot be read.
+  // A mistake in an entry becomes a finding. An error: the state store cannot
+  // be read.
   absl::Status Run();
 
-  // The bodies that the journal alone holds, in the order of their positions:
+  // The bodies that only the journal holds, in the order of their positions:
   // the position of the record, and the number of the body in it.
   struct BodyInJournal {
     uint64_t lsn = 0;
@@ -59,8 +59,8 @@ class StateCheck {
   void CheckReferences(KeyKind kind, std::string_view key,
                        std::string_view value);
   void CheckBody(const Mail& mail, uint64_t position, std::string_view key);
-  // The process of the PID at `offset` of the key must live. False: it does
-  // not, or the key is too short.
+  // Checks that the process whose PID is at `offset` of the key is alive.
+  // False: it is not, or the key is too short.
   bool Lives(std::string_view key, size_t offset);
   // False: the value cannot be decoded, which is a finding.
   template <typename T>
@@ -75,18 +75,18 @@ class StateCheck {
   const uint64_t end_lsn_;
   StoreReport& report_;
   StoreMeta meta_;
-  // Of the processes, in their order. Their entries come before all that refer
-  // to them.
+  // The PIDs of the processes, in their order. Their entries come before all
+  // entries that refer to them.
   std::vector<Pid> pids_;
   std::vector<BodyInJournal> bodies_;
-  // Entries that must be there.
+  // Entries that must exist.
   struct Holder {
     std::string key;
     const char* why = "";
   };
   std::vector<Holder> holders_;
-  // Positions of calls: whose id says that there is an answer, and that have
-  // one.
+  // Positions of calls whose id says that there is an answer, and of calls with
+  // an answer.
   std::vector<uint64_t> answers_wanted_;
   std::set<uint64_t> answers_;
   std::map<std::pair<std::string, bool>, uint64_t> types_;

@@ -1,4 +1,4 @@
-// What a store holds, and what is wrong with it.
+// The contents of a store, and the findings about it.
 //
 // Thread-safety: plain values.
 #pragma once
@@ -15,17 +15,17 @@ struct StoreReport {
   struct Journal {
     uint16_t format = 0;
     uint64_t incarnation = 0;
-    // Positions: of the first record that is kept, and behind the last one.
+    // Positions of the first record that is kept, and after the last record.
     uint64_t first = 0;
     uint64_t end = 0;
     uint64_t groups = 0;
     uint64_t segments = 0;
-    // Of them: made ahead, and without a group.
+    // The segments among them that were made ahead and hold no group.
     uint64_t spare_segments = 0;
     uint64_t bytes = 0;
   };
-  // As the next start would have it: the state store, and the records behind
-  // its applied position.
+  // The state that the next start would have: the state store, and the records
+  // after its applied position.
   struct State {
     // The position of the first record that is not in the state store's files.
     uint64_t applied = 0;
@@ -38,7 +38,7 @@ struct StoreReport {
     uint64_t request_ids = 0;
     uint64_t message_ids = 0;
     uint64_t call_ids = 0;       // message ids of calls, answered or not
-    uint64_t yield_answers = 0;  // that are remembered
+    uint64_t yield_answers = 0;  // remembered
     uint64_t names = 0;
     uint64_t groups = 0;
     uint64_t yields = 0;
@@ -54,7 +54,7 @@ struct StoreReport {
     std::string name;
     uint64_t processes = 0;
   };
-  // A version of a plugin that processes of the store are of, or were.
+  // A version of a plugin that processes of the store have or had.
   struct PluginVersion {
     uint32_t number = 0;
     std::string sha256;  // in hexadecimal
@@ -65,9 +65,9 @@ struct StoreReport {
     bool is_kept = false;
   };
   struct Finding {
-    // False: a note. The next start mends it, or it does no harm.
+    // False: a note. The next start repairs it, or it does no harm.
     bool is_damage = true;
-    // What is wrong, where, and what to do.
+    // The mistake, its place, and the remedy.
     std::string text;
   };
 
@@ -78,7 +78,7 @@ struct StoreReport {
   std::vector<OwnerOf> owners;
   std::vector<PluginVersion> plugins;
   std::vector<Finding> findings;
-  // Damage that is not among the findings, because there are too many.
+  // Number of findings of damage that are left out, because there are too many.
   uint64_t more_damage = 0;
 
   [[nodiscard]] bool is_damaged() const {

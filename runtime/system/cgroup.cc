@@ -38,7 +38,7 @@ uint64_t ValueOf(const std::string& path, const std::string& key) {
   return 0;
 }
 
-// nullopt: the group has no limit, or a file of it cannot be read.
+// nullopt: the group has no limit, or one of its files cannot be read.
 std::optional<MemoryUse> UseOf(const std::string& folder) {
   const std::optional<uint64_t> limit = LimitOf(folder);
   std::ifstream file(folder + "/memory.current");

@@ -13,7 +13,7 @@ namespace actord::runtime {
 
 // The limit of cgroup v2 (`memory.max`) for files below `root` ("" in
 // production): the smallest of the process's group and its ancestors. nullopt:
-// there is no limit, or no file of it can be read.
+// there is no limit, or none of its files can be read.
 std::optional<uint64_t> CgroupMemoryLimit(const std::string& root);
 
 struct MemoryUse {
@@ -37,15 +37,16 @@ class CgroupMemory {
   [[nodiscard]] bool is_limited() const { return !folders_.empty(); }
   // The group that has used the largest part of its limit. Pages of files that
   // the kernel can drop at once do not count. nullopt: no group has a limit, or
-  // no file of it can be read.
+  // none of the files can be read.
   [[nodiscard]] std::optional<MemoryUse> Read() const;
 
  private:
   std::vector<std::string> folders_;
 };
 
-// Calls `visit` with the folder of `group` and with those of its ancestors, up
-// to `mount`. `group`: as a line of /proc/self/cgroup ends, "/a/b" or "/".
+// Calls `visit` with the folder of `group` and the folders of its ancestors, up
+// to `mount`. `group`: the end of a line of /proc/self/cgroup, such as "/a/b"
+// or "/".
 template <typename Visit>
 void VisitGroupAndAncestors(const std::string& mount, std::string group,
                             Visit visit) {

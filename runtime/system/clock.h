@@ -23,7 +23,7 @@ class Clock {
   static const Clock& System();
 };
 
-// A monotonic time that goes on over restarts. (Not a Clock: with one kind of
+// A monotonic time that continues over restarts. (Not a Clock: with one kind of
 // Clock in the program, the compiler inlines the system's clocks.)
 class LastingTime {
  public:

@@ -22,7 +22,7 @@ class ABSL_LOCKABLE Mutex {
 #ifndef ACTORD_FAIL_POINTS
   void lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { pthread_mutex_lock(&mutex_); }
   void unlock() ABSL_UNLOCK_FUNCTION() { pthread_mutex_unlock(&mutex_); }
-  // False: it is locked, maybe by this thread.
+  // False: the mutex is locked, maybe by this thread.
   [[nodiscard]] bool try_lock() ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) {
     return pthread_mutex_trylock(&mutex_) == 0;
   }

@@ -1,5 +1,4 @@
-// Hints to the processor. They change how long something takes, and nothing
-// else.
+// Hints to the processor. They change only the time that something takes.
 // performance-notes: Prefetch of due timers, Results chained.
 #pragma once
 

@@ -127,7 +127,8 @@ void Homes::Sleep(const Pid& pid, uint32_t note) {
                 "homes.h: the process is resident");
   Home& home = (*homes_)[HomeOf(pid)];
   home.sleeps.fetch_add(1, std::memory_order_relaxed);
-  // Release: whoever sees the even generation of the slot sees this place.
+  // Release: a thread that sees the even generation of the slot sees this
+  // place.
   MakeEntry(home, pid.slot)
       .resident.store(PackedOf({ProcessSlot::kDormant, note}),
                       std::memory_order_release);

@@ -1,7 +1,7 @@
-// The homes of a store: who among the durable PIDs (home_pid.h) lives in which
-// slot of the process table. A durable PID stays the same over restarts, and
-// its process gets any slot of the process table. A dormant process has none:
-// it is in the store alone, until somebody needs it.
+// The homes of a store: the map from durable PIDs (home_pid.h) to slots of the
+// process table. A durable PID stays the same over restarts, and its process
+// gets any slot of the process table. A dormant process has no slot: it is only
+// in the store, until it is needed.
 //
 // A process leaves the process table and comes back under the lock ResidencyOf
 // its PID alone. Whoever holds the lock, and finds the process in a slot, can
@@ -28,7 +28,7 @@
 
 namespace actord::runtime {
 
-// A process in the process table, as it is named there.
+// The place of a process in the process table.
 struct ProcessSlot {
   uint32_t slot = 0;
   // Of the slot. Of a dormant process: the note that Sleep got, or 0.
@@ -45,17 +45,17 @@ class Homes {
   // Slots of one home.
   static constexpr uint32_t kMaxSlots = uint32_t{1} << 20;
 
-  // `epoch`: not 0, and above that of each earlier opening of the store.
+  // `epoch`: not 0, and above the epoch of each earlier opening of the store.
   explicit Homes(uint32_t epoch);
   ~Homes();
   Homes(const Homes&) = delete;
   Homes& operator=(const Homes&) = delete;
 
-  // How many PIDs Draw may have given out that have not left, with those that
-  // Keep has. To be called before other threads use the homes.
+  // Sets the maximum number of PIDs from Draw and Keep that have not left. To
+  // be called before other threads use the homes.
   void SetMax(uint64_t max) { max_ = max; }
   [[nodiscard]] uint64_t max() const { return max_; }
-  // False: Draw gives out none now.
+  // False: Draw gives out no PID now.
   [[nodiscard]] bool IsBelowMax() const {
     return used_.load(std::memory_order_relaxed) < max_;
   }
@@ -65,12 +65,12 @@ class Homes {
   // Keeps the slot of a PID that an earlier opening of the store has drawn, so
   // that Draw leaves it alone. False: no store has drawn this PID.
   bool Keep(const Pid& pid);
-  // The process of the PID is there from now on. Precondition: Draw or Keep has
-  // had the PID; the generation of the resident is odd, and nobody has this
-  // slot but the caller.
+  // From now on the process of the PID can be found in this slot. Precondition:
+  // Draw or Keep has had the PID; the generation of the resident is odd, and
+  // only the caller uses this slot.
   void Enter(const Pid& pid, const ProcessSlot& resident);
-  // The process of the PID is there, and dormant. Precondition: Keep has had
-  // the PID, and nobody uses the homes but the caller.
+  // From now on the process of the PID exists and is dormant. Precondition:
+  // Keep has had the PID, and only the caller uses the homes.
   void EnterDormant(const Pid& pid);
   // The resident process of the PID is dormant from now on. NoteOf returns
   // `note` until it wakes. Precondition: the caller holds ResidencyOf the PID,
@@ -81,7 +81,7 @@ class Homes {
   [[nodiscard]] uint32_t NoteOf(const Pid& pid) const;
   // The process in this slot of the process table has this PID.
   void NameResident(const Pid& pid, const ProcessSlot& resident);
-  // A dormant process is in this slot from now on. Precondition: the caller
+  // From now on the dormant process is in this slot. Precondition: the caller
   // holds ResidencyOf the PID; the resident has its name, and its generation is
   // odd.
   void Wake(const Pid& pid, const ProcessSlot& resident);
@@ -90,17 +90,18 @@ class Homes {
     ACTORD_ASSERT_HOT(MayHaveLived(pid), "homes.h: the PID is of this store");
     return (*homes_)[HomeOf(pid)].residency;
   }
-  // How often a process of this home has fallen asleep. Precondition: the
+  // How often processes of this home have become dormant. Precondition: the
   // caller holds ResidencyOf the PID.
   [[nodiscard]] uint64_t SleepsOf(const Pid& pid) const {
     ACTORD_ASSERT_HOT(MayHaveLived(pid), "homes.h: the PID is of this store");
     return (*homes_)[HomeOf(pid)].sleeps.load(std::memory_order_relaxed);
   }
-  // No dormant process comes back from now on. When this returns, no thread
-  // brings one back. Before the state of the processes is taken apart.
+  // From now on no dormant process comes back. When this returns, no thread is
+  // bringing one back. To be called before the state of the processes is torn
+  // down.
   void RefuseWakes();
-  // Whoever holds ResidencyOf a PID and reads false may bring its process back
-  // as long as it holds the lock.
+  // A thread that holds ResidencyOf a PID and reads false may bring its process
+  // back as long as it holds the lock.
   [[nodiscard]] bool RefusesWakes() const {
     return refuses_wakes_.load(std::memory_order_relaxed);
   }
@@ -108,21 +109,22 @@ class Homes {
   [[nodiscard]] uint64_t dormant() const {
     return dormant_.load(std::memory_order_relaxed);
   }
-  // The process of the PID has ended, or never began. The PID is used up.
+  // To be called when the process of the PID has ended, or never began. The PID
+  // is used up.
   void Leave(const Pid& pid);
 
-  // nullopt: no process with this PID is there. It may end, fall asleep or wake
-  // up at any moment: compare its generation.
+  // nullopt: no process with this PID is in memory. A process may end, become
+  // dormant or come back at any moment: compare its generation.
   [[nodiscard]] std::optional<ProcessSlot> Find(const Pid& pid) const;
   // nullopt: the resident is not durable, or has left.
   [[nodiscard]] std::optional<Pid> PidOf(const ProcessSlot& resident) const;
-  // Whether the PID may be of a process that is or was here, in this or an
+  // Whether the PID may belong to a process that is or was here, in this or an
   // earlier opening of the store.
   [[nodiscard]] bool MayHaveLived(const Pid& pid) const;
-  // Whether the PID is of a process that was here, in this or an earlier
-  // opening of the store.
+  // Whether the PID belonged to a process here, in this or an earlier opening
+  // of the store.
   [[nodiscard]] bool HasEnded(const Pid& pid) const;
-  // The slots of this home that processes may have: those below.
+  // The slots of this home below this number may have processes.
   [[nodiscard]] uint32_t SlotsInUse(uint32_t home) const;
   // The PID of the process in this slot of the home; nullopt: there is none.
   [[nodiscard]] std::optional<Pid> PidIn(uint32_t home, uint32_t slot) const;
@@ -133,17 +135,17 @@ class Homes {
   static constexpr uint32_t kResidentChunks =
       (uint32_t{1} << 28) / kChunkEntries;
 
-  // Who has a slot of a home. A writer clears `name`, writes `resident`, and
-  // then writes `name`, both with release. A reader reads `name`, `resident`
-  // (both with acquire) and `name` again: two equal names mean that `resident`
-  // belongs to them, because no name comes twice. While a process sleeps and
-  // wakes, its name stays, and `resident` says where it is.
+  // The process in a slot of a home. A writer clears `name`, writes `resident`,
+  // and then writes `name`, both with release. A reader reads `name`,
+  // `resident` (both with acquire) and `name` again: two equal names mean that
+  // `resident` belongs to them, because no name comes twice. When a process
+  // becomes dormant and comes back, `name` stays, and `resident` changes.
   struct Entry {
     std::atomic<uint64_t> name{0};  // epoch and generation of the PID
     std::atomic<uint64_t> resident{0};
   };
-  // Which PID the process in a slot of the process table has. Written and read
-  // in the same way; `generation` is that of the slot.
+  // The PID of the process in a slot of the process table. Written and read in
+  // the same way; `generation` is the generation of the slot.
   struct Named {
     std::atomic<uint32_t> generation{0};
     AtomicPid pid;
@@ -161,11 +163,11 @@ class Homes {
     uint32_t next ABSL_GUARDED_BY(mutex) = 0;
     // Slots without a process, with the next generation of each.
     std::vector<ProcessSlot> free ABSL_GUARDED_BY(mutex);
-    // Bit of each slot from `next` on that Keep has taken.
+    // A bit for each slot from `next` on: true if Keep has taken it.
     std::vector<bool> kept ABSL_GUARDED_BY(mutex);
   };
 
-  // Null: nobody has had a slot near.
+  // Null: no process has had a slot in this chunk.
   [[nodiscard]] const Entry* FindEntry(const Pid& pid) const;
   static Entry& MakeEntry(Home& home, uint32_t slot);
   Named& MakeNamed(uint32_t slot);
@@ -174,7 +176,7 @@ class Homes {
 
   const uint32_t epoch_;
   uint64_t max_ = UINT64_MAX;
-  // PIDs that are drawn or kept and have not left. Relaxed: a count.
+  // Number of PIDs that are drawn or kept and have not left. Relaxed: a count.
   std::atomic<uint64_t> used_{0};
   std::atomic<uint64_t> dormant_{0};  // relaxed: a count
   // Relaxed: RefuseWakes takes each lock under which it is read, after it has

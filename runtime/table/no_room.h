@@ -1,4 +1,4 @@
-// Which counter counts a process that found no room.
+// Finds the counter of a process that found no room.
 //
 // Thread-safety: pure functions.
 #pragma once

@@ -16,7 +16,7 @@ FoundProcess ProcessTable::Look(const Pid& pid,
     place = homes_->Find(pid);
     if (!place || place->is_dormant()) return {};
     if (const FoundProcess found = FindResident(*place)) return found;
-    // It has just ended, or it is somewhere else by now.
+    // The process has just ended, or has moved in the meantime.
     FailPoint();
     if (homes_->Find(pid) == place) {
       place.reset();
@@ -65,7 +65,7 @@ bool ProcessTable::Want(const Pid& pid, Owner by, uint8_t bit) const {
     process->Want(bit);
     FailPoint();
     if (process.IsStill()) return true;
-    // A durable process may have fallen asleep.
+    // A durable process may have become dormant.
     if (!IsHomePid(pid)) return false;
   }
   return false;
@@ -106,12 +106,12 @@ Process* ProcessTable::ReserveAgain(Cache& cache, const Pid& pid,
   const uint32_t slot = cache.AllocateAbove(slots_);
   if (slot == SlotTable<Process>::kNoSlot) return nullptr;
   Process& process = slots_.At(slot);
-  // Whoever looks at the slot sees a durable process from the beginning.
+  // So a thread that reads the slot sees a durable process from the beginning.
   homes_->NameResident(
       pid, {slot, process.generation.load(std::memory_order_relaxed) + 1});
   Prepare(process, slot | Process::kDurableSlot, type, method, priority, owner,
           parent, started_unix_ns);
-  // Whoever wanted to learn of its end may still want to.
+  // Observers that wanted to learn of its end may still want to.
   process.wanted.store(Wanted::kAll, std::memory_order_relaxed);
   return &process;
 }
@@ -134,7 +134,8 @@ bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word,
   // that no yield waits for any more.
   if (!process.activity.compare_exchange_strong(word, Activity::kEnded,
                                                 std::memory_order_acq_rel)) {
-    // Who wanted to learn of its end meanwhile took it for dormant.
+    // Observers that wanted to learn of its end in the meantime took it for
+    // dormant.
     process.wanted.fetch_or(Wanted::kAll, std::memory_order_seq_cst);
     homes_->Wake(pid, {process.index(),
                        process.generation.load(std::memory_order_relaxed)});
@@ -172,10 +173,11 @@ void ProcessTable::ReleaseDurable(Cache& cache, Process& process) {
 bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
   if (IsHomePid(pid)) {
     if (homes_ == nullptr || !homes_->MayHaveLived(pid)) return false;
-    // Whoever asks may own a process that cannot come back any more.
+    // The caller may own a process that can no longer come back.
     if (homes_->RefusesWakes()) return false;
     if (by != Owner::kAny && by != Owner::kNobody) return true;
-    // An ending process leaves its home a moment after nobody can find it.
+    // An ending process leaves its home a moment after it can no longer be
+    // found.
     return !Lives(pid);
   }
   if (pid.node != node_ || pid.incarnation != incarnation_ ||
@@ -189,7 +191,8 @@ bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
 }
 
 absl::Status ProcessTable::WhyNotFound(const Pid& pid, Owner by) const {
-  // For everybody, so that nobody learns what is dormant.
+  // The same answer for every caller, so that nobody learns which processes are
+  // dormant.
   const bool cannot_come_back =
       HasHome(pid) &&
       (homes_->RefusesWakes() || (by == Owner::kAny && IsDormant(pid)));
@@ -220,7 +223,7 @@ std::optional<Owner> ProcessTable::OwnerOf(const Pid& pid) const {
         process.generation) {
       return owner;
     }
-    // A durable process may have fallen asleep.
+    // A durable process may have become dormant.
     if (!IsHomePid(pid)) return std::nullopt;
   }
   return std::nullopt;

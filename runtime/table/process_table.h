@@ -2,7 +2,7 @@
 // belongs to one of them.
 //
 // A volatile process has the PID of its slot. A durable process has a PID of a
-// home (homes.h), and the top bit of Process::slot says so. A dormant process
+// home (homes.h), and the top bit of Process::slot is set. A dormant process
 // has no slot. Find brings it back.
 //
 // Thread-safety: Find, At, SlotsInUse and SetLimit from any thread; a Cache
@@ -51,8 +51,8 @@ class ProcessTable {
   using Cache = SlotTable<Process>::Cache;
 
   // At most `limit` processes; see SetLimit. `caches`: the caches of all
-  // threads. `counts_owners`: counts the processes of each owner, which may get
-  // a limit at any time then (processes_of).
+  // threads. `counts_owners`: the table counts the processes of each owner, so
+  // that owners may get limits at any time (processes_of).
   ProcessTable(uint32_t node, uint32_t incarnation, size_t limit, size_t caches,
                const std::vector<TypeLimit>& type_limits = {},
                bool counts_owners = false)
@@ -64,8 +64,8 @@ class ProcessTable {
     if (counts_owners) processes_of_.Count();
   }
 
-  // Brings a dormant process back, if `by` sees it. False: `by` does not, or it
-  // cannot be brought back.
+  // Brings a dormant process back, if `by` sees it. False: `by` does not see
+  // it, or it cannot be brought back.
   using Wake = std::function<bool(const Pid&, Owner by)>;
   // From now on durable processes can be here. `homes` is borrowed, and
   // outlives the table. To be called before any other thread uses the table.
@@ -84,23 +84,23 @@ class ProcessTable {
     return FindDurable(pid, Owner::kAny);
   }
 
-  // The same for one who may not know of all processes. (Relaxed: if the slot
+  // The same for a caller who may not see all processes. (Relaxed: if the slot
   // has another process by now, its owner decides nothing, because an event for
   // `pid` is dropped.)
   [[gnu::always_inline]] FoundProcess Find(const Pid& pid, Owner by) const {
     return IsOfSlot(pid) ? SeenBy(by, FindVolatile(pid)) : FindDurable(pid, by);
   }
-  // Find, for a volatile process alone.
+  // Find, only for a volatile process.
   [[gnu::always_inline]] FoundProcess FindVolatile(const Pid& pid,
                                                    Owner by) const {
     return IsOfSlot(pid) ? SeenBy(by, FindVolatile(pid)) : FoundProcess{};
   }
-  // Find, for a process that is not dormant. Wakes nobody.
+  // Find, for a process that is not dormant. Wakes no process.
   [[nodiscard]] FoundProcess FindAwake(const Pid& pid) const;
   [[nodiscard]] bool IsDormant(const Pid& pid) const;
-  // Whether the process lives, dormant or not. Wakes nobody.
+  // Whether the process lives, dormant or not. Wakes no process.
   [[nodiscard]] bool Lives(const Pid& pid) const;
-  // Whether the PID is one of the homes.
+  // Whether the PID belongs to one of the homes.
   [[nodiscard]] bool HasHome(const Pid& pid) const {
     return homes_ != nullptr && homes_->MayHaveLived(pid);
   }
@@ -112,8 +112,8 @@ class ProcessTable {
   }
   [[nodiscard]] const Homes* homes() const { return homes_; }
 
-  // The end of the process is told to the observer of this bit (Process::Want)
-  // from now on. False: no such process lives here that `by` sees.
+  // From now on the observer of this bit learns of the end of the process
+  // (Process::Want). False: `by` sees no such live process.
   [[nodiscard]] bool Want(const Pid& pid, Owner by, uint8_t bit) const;
 
   // Whether a process has not ended since Find found it. The check is an RMW,
@@ -128,9 +128,9 @@ class ProcessTable {
 
   // Why Find found nothing: PROCESS_ENDED if the process has lived here,
   // otherwise PROCESS_NOT_FOUND. The table does not know the owner of a process
-  // that has ended. So a client, and its processes, get the same answer for
-  // each process of this start that they do not see: it has ended, whether it
-  // is somebody else's, is over, or never was.
+  // that has ended. So a client, and its processes, get the same answer (it has
+  // ended) for each process of this start that they do not see, whether it
+  // belongs to another owner, has ended, or never was.
   absl::Status WhyNotFound(const Pid& pid, Owner by) const;
   [[nodiscard]] bool HasEnded(const Pid& pid, Owner by) const;
 
@@ -158,16 +158,17 @@ class ProcessTable {
   // found by it. Precondition: SetHomes was called, the homes have drawn or
   // kept the PID, and no other thread knows of the process.
   void Enter(Process& process, const Pid& pid);
-  // Reserve for a dormant process, which the limits count already, and which
+  // As Reserve, for a dormant process: the limits count it already, and it
   // comes back even above the limit of the table. Null: there are
   // SlotTable::kMaxSlots processes.
   Process* ReserveAgain(Cache& cache, const Pid& pid, const ProcessType* type,
                         uint16_t method, uint8_t priority, Owner owner,
                         const Pid& parent, uint64_t started_unix_ns);
-  // Makes it live, and lets others find it. True: the caller has to enqueue it,
-  // because an event for the former process of its slot came late, and the turn
-  // drops that event. Precondition: the caller holds ResidencyOf the PID, and
-  // the process is complete but for its word, which has `ended`.
+  // Makes the process live, so that others find it. True: the caller has to
+  // enqueue it, because an event for the former process of its slot came late,
+  // and the turn drops that event. Precondition: the caller holds ResidencyOf
+  // the PID, and the process is complete except for its word, which has
+  // `ended`.
   [[nodiscard]] bool EnterAgain(Process& process, const Pid& pid);
   // The process falls asleep if its word is still `word`, which is that of its
   // running turn. False: something has come for it. `note`: for Homes::NoteOf.
@@ -177,7 +178,7 @@ class ProcessTable {
                            uint32_t note);
   // Gives the slot of a process back that is asleep.
   void ReleaseAsleep(Cache& cache, const Process& process);
-  // Counts a dormant process of the store. False: a limit, which `why` names,
+  // Counts a dormant process of the store. False: the limit that `why` names
   // has no room.
   [[nodiscard]] bool CountDormant(const ProcessType* type, Owner owner,
                                   NoRoom& why) {
@@ -207,9 +208,9 @@ class ProcessTable {
   // `ended`.
   void Release(Cache& cache, Process& process);
 
-  // The PID of the process that has or had this generation. (A durable process
-  // whose slot has another process by now has the PID of a volatile one that
-  // never was.)
+  // The PID of the process that has or had this generation. (If the slot of a
+  // durable process has another process by now, the result is the PID of a
+  // volatile process that never was.)
   [[nodiscard, gnu::always_inline]] Pid PidOf(const Process& process,
                                               uint32_t generation) const {
     Pid pid;
@@ -277,7 +278,7 @@ class ProcessTable {
   // Precondition: IsOfSlot.
   [[gnu::always_inline]] FoundProcess FindVolatile(const Pid& pid) const {
     const FoundProcess found = FindResident({pid.slot, pid.generation});
-    // A durable process has the PID of its home alone.
+    // A durable process has only the PID of its home.
     return found && found->is_durable() ? FoundProcess{} : found;
   }
   [[gnu::always_inline]] static FoundProcess SeenBy(Owner by,
@@ -286,10 +287,11 @@ class ProcessTable {
                ? found
                : FoundProcess{};
   }
-  // Of a PID that is not of a slot in use. Brings a dormant process back.
+  // Find, for a PID that does not belong to a slot in use. Brings a dormant
+  // process back.
   [[gnu::noinline]] FoundProcess FindDurable(const Pid& pid, Owner by) const;
-  // The process of the PID if it is in a slot. `place`: where the homes have
-  // it; nullopt: it has ended.
+  // The process of the PID if it is in a slot. `place`: its place in the homes;
+  // nullopt: it has ended.
   FoundProcess Look(const Pid& pid, std::optional<ProcessSlot>& place) const;
   [[nodiscard]] bool IsStill(const ProcessSlot& resident) const {
     Process& process = slots_.At(resident.slot);
@@ -336,10 +338,10 @@ class ProcessTable {
   Homes* homes_ = nullptr;  // null: all processes are volatile
   Wake wake_;               // null: no process is dormant
   SlotTable<Process> slots_;
-  // False: a begin and an end of a process pay this test alone.
+  // False: a beginning and an end of a process pay only this test.
   const bool has_limits_;
   TypeLimits type_limits_;
-  // Counts from the start or never.
+  // Counts either from the start or never.
   mutable OwnerLimits processes_of_;
   mutable OwnerLimits mailbox_bytes_of_;
 };

@@ -131,11 +131,11 @@ class RemoteTasks {
   virtual void Heard(RemoteWorkerId worker) = 0;
 
   // Returns all cancels and the next tasks, which the worker holds from now on.
-  // With a store, the worker may hear of the tasks when the record at
-  // Runtime::LastPosition is durable (Runtime::WhenDurable).
-  // `busy`: the caller has other output to write and will call Take again after
-  // that. If not `busy` and the batch is empty, the listener is woken when
-  // there are tasks or cancels.
+  // With a store, the tasks may be sent to the worker when the record at
+  // Runtime::LastPosition is durable (Runtime::WhenDurable). `busy`: the caller
+  // has other output to write and will call Take again after that. If not
+  // `busy` and the batch is empty, the listener is woken when there are tasks
+  // or cancels.
   [[nodiscard]] virtual TaskBatch Take(RemoteWorkerId worker, bool busy,
                                        const TaskBatchLimits& limits) = 0;
 
@@ -146,8 +146,8 @@ class RemoteTasks {
 
   // Whether `by` may answer the yield: `by` sees its process, or is the owner
   // of the worker that held the yield last. False also for a yield that never
-  // existed or was forgotten. To one who may not answer a yield, the yield is
-  // kUnknown.
+  // existed or was forgotten. For a caller who may not answer a yield, the
+  // yield is kUnknown.
   [[nodiscard]] virtual bool MayAnswer(const YieldToken& token,
                                        Owner by) const = 0;
 

@@ -187,7 +187,8 @@ void TaskQueue::Expire(Task& task, uint64_t now_ns) {
       return;
     case Phase::kDelayed:
       if (task.attempts >= task.policy().max_attempts) {
-        // Only after a restart: EndAttempt puts off no task without attempts.
+        // Only after a restart, because EndAttempt delays no task without
+        // attempts.
         EndAttempt(task, absl::StatusCode::kUnavailable,
                    "its worker has not answered since the daemon was "
                    "restarted",

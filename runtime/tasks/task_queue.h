@@ -40,11 +40,11 @@
 
 namespace actord::runtime {
 
-// What earlier starts of the daemon have done with a task.
+// The attempts at a task in earlier starts of the daemon.
 struct TaskHistory {
-  uint32_t attempts = 0;       // that were handed out
+  uint32_t attempts = 0;       // handed out
   uint64_t lease_left_ns = 0;  // of the last one
-  // Of the worker that got the last one.
+  // The owner of the worker that got the last attempt.
   Owner worker_owner = Owner::kAny;
 };
 
@@ -67,7 +67,7 @@ class TaskQueue {
   }
   // Adds the task of a yield. `own`: the yield's policy; null: its command's.
   // With attempts in its history the task waits until the last lease is over,
-  // because a worker may still be at work, and may complete it.
+  // because a worker may still be working, and may complete it.
   void Add(const YieldToken& token, std::string_view command, uint64_t now_ns,
            std::unique_ptr<const WorkPolicy> own = nullptr,
            const TaskHistory& history = {});
@@ -81,8 +81,8 @@ class TaskQueue {
     bool leased = false;
     uint64_t lease_until_ns = 0;
     std::string_view worker;  // name of the holder
-    // Of the worker that got the last attempt, also if it holds it no more;
-    // kAny: no worker got one.
+    // The owner of the worker that got the last attempt, even if the attempt
+    // has ended; kAny: no worker got one.
     Owner worker_owner = Owner::kAny;
     std::string_view last_error;  // error of the last attempt that failed
   };

@@ -35,7 +35,7 @@ class TaskTable final : public RemoteTasks {
   // Completes a yield at the broker. kAccepted: the yield has this result.
   // kExpired: a timeout or the end of the process came first and is about to
   // call Expire. kMailboxFull: the yield stays pending. Called under the lock.
-  // `is_answer`: false if there is no answer, and the result says why.
+  // `is_answer`: false if there is no answer and the result gives the reason.
   using Completer = std::function<CompleteAnswer(
       actord_completion, const YieldResult&, bool is_answer)>;
 
@@ -54,7 +54,8 @@ class TaskTable final : public RemoteTasks {
   [[nodiscard]] WorkPolicy PolicyOf(std::string_view command) const;
   // `completion` is the yield's handle at the broker. `policy` is the yield's
   // own policy, or null. kNoRoom: the waiting yields have reached their limit
-  // of bytes. kOverQuota: those of the owner have. Nothing has happened then.
+  // of bytes. kOverQuota: the yields of the owner have. In both cases nothing
+  // has changed.
   enum class Added : uint8_t { kAdded, kNoRoom, kOverQuota };
   // `history`: see TaskQueue::Add.
   [[nodiscard]] Added Add(ExternalYield yield, actord_completion completion,
@@ -66,9 +67,9 @@ class TaskTable final : public RemoteTasks {
   // the yield.
   void Expire(const YieldToken& token);
 
-  // The answer to a yield of a durable process, which the store has. To be
-  // called before all others, the oldest answer first. `age_ns`: the time since
-  // the answer.
+  // Brings back the answer to a yield of a durable process from the store. To
+  // be called before all other functions, the oldest answer first. `age_ns`:
+  // the time since the answer.
   struct StoredAnswer {
     Fingerprint fingerprint;  // DurableLog::AnswerOf
     Owner owner = Owner::kNobody;
@@ -143,8 +144,8 @@ class TaskTable final : public RemoteTasks {
   };
   struct Memory {
     YieldToken token;
-    // Minus the age that it had then, so the difference to a time counts, and
-    // not the value.
+    // May be negative after a restart, so only the difference to another time
+    // has a meaning.
     uint64_t since_ns = 0;
   };
 
@@ -165,8 +166,8 @@ class TaskTable final : public RemoteTasks {
   // a timer. Completes the yields of ended tasks. Notifies the thread that
   // calls HandleDue if a worker is to be woken or a timer is due earlier.
   void Settle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes the attempt into the journal, or takes it out of the batch, whose
-  // last task it is.
+  // Writes the attempt into the journal. If that fails, removes its task, which
+  // is the last one, from the batch.
   void LogAttempt(const TaskAttempt& task, TaskBatch& batch)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void KeepProgress(Waiting& waiting, Payload progress)

@@ -91,7 +91,7 @@ void TaskTable::LogAttempt(const TaskAttempt& task, TaskBatch& batch) {
       task.token.yield, task.token.attempt, state ? state->worker : "",
       state ? state->worker_owner : Owner::kNobody,
       static_cast<uint64_t>(absl::ToInt64Nanoseconds(task.lease)));
-  // The journal has failed, or the daemon ends: nobody hears of the task.
+  // The journal has failed, or the daemon ends: no worker gets the task.
   if (position == 0) batch.tasks.pop_back();
 }
 

@@ -19,7 +19,7 @@ absl::Status TaskTimerThread::Start() {
     return absl::OkStatus();
   } catch (const std::system_error& error) {
     return absl::InternalError(absl::StrCat(
-        "cannot start the thread that minds tasks: ", error.what()));
+        "cannot start the thread for the timers of tasks: ", error.what()));
   }
 }
 

@@ -222,7 +222,7 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
                  const actord_spawn* spawn, actord_completion completion) {
   const Host& self = Of(host);
   SubmitRequest request;
-  // Before the input is copied, whatever its size says.
+  // Checked before the input is copied, because its size may be wrong.
   request.input_error =
       CheckPayloadSize("input", spawn->input, PayloadLimit(self.limits_));
   request.process_type = std::string(View(spawn->process_type));
@@ -270,7 +270,8 @@ void Host::SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
                        const ParentTies& parent_ties, bool keep_result,
                        actord_completion completion) const {
   if (!admission_.CanBeDurable(request.process_type)) {
-    // What a volatile process does cannot be taken back.
+    // A volatile process must not start earlier, because its actions cannot be
+    // undone.
     durable_->releases().After(
         acting.record(), [this, request = std::move(request), parent_ties,
                           keep_result, completion] {

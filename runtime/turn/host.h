@@ -53,13 +53,13 @@ class Host : private actord_host {
   void SpawnNow(const SubmitRequest& request, const ParentTies& parent_ties,
                 bool keep_result, actord_completion completion) const;
 
-  // What built-in commands of durable processes ask for (acting_command.h).
+  // The requests of built-in commands of durable processes (acting_command.h).
   int32_t SendWhenAnswered(ActingCommand& acting, const Pid& to,
                            const actord_message& message) const;
   int32_t ControlLogged(ActingCommand& acting, const Pid& to, uint16_t type,
                         std::string_view reason) const;
-  // Whether the daemon ends, and the durable parent does not: its command has
-  // no completion now, and runs again after the next start.
+  // Whether the daemon ends while the durable parent lives on: then its command
+  // gets no completion now, and runs again after the next start.
   [[nodiscard]] bool RunsAgain(const Pid& parent,
                                const absl::StatusOr<Pid>& child) const;
   void SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,

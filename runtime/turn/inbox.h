@@ -77,7 +77,7 @@ class Inbox {
   }
 
   // Takes the calls of callers that are not durable processes out of the
-  // mailbox, and gives them to `use`, which owns them then. All other messages
+  // mailbox, and passes them with their ownership to `use`. All other messages
   // stay, in their order.
   void TakeCalls(Process& process, Turn& turn,
                  absl::FunctionRef<void(Envelope*)> use);

@@ -121,7 +121,7 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
                                                    const Pid& parent,
                                                    Admitted& done) {
   absl::Status status = CheckState();
-  // A durable parent may go on before the daemon serves.
+  // A durable parent may continue before the daemon serves.
   const bool starts = !status.ok() && state_.load() == RunState::kStarting;
   if (starts && IsHomePid(parent)) status = absl::OkStatus();
   // A supervisor restarts its children also if memory is low.
@@ -132,14 +132,14 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
     return Error(absl::StatusCode::kNotFound, reason::kUnknownProcessType,
                  absl::StrCat("no plugin has the process type \"",
                               Excerpt(request.process_type),
-                              "\"; GetStatus lists those that there are"));
+                              "\"; GetStatus lists the known types"));
   }
   const uint32_t method = type->FindMethod(request.method);
   if (method == ProcessType::kNoSuchMethod) {
     return Error(absl::StatusCode::kNotFound, reason::kUnknownMethod,
                  absl::StrCat("process type ", type->name, " has no method \"",
                               Excerpt(request.method),
-                              "\"; GetStatus lists those that it has"));
+                              "\"; GetStatus lists its methods"));
   }
   status = CheckSizes(request);
   if (!status.ok()) return status;
@@ -150,7 +150,7 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
                      "; it must be from 0 (lowest) to ", kPriorities - 1));
   }
   const uint64_t now = clock_.UnixNs();
-  // A child has the owner of its parent, whoever submits the child.
+  // A child has the owner of its parent, no matter who submits it.
   const Owner owner = parent.empty()
                           ? request.owner
                           : processes_.OwnerOf(parent).value_or(request.owner);
@@ -247,7 +247,7 @@ absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
 absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
     const SubmitRequest& request, const Pid& parent, bool keep_result,
     Process& process, uint64_t held, Admitted& done) {
-  // What a durable process starts is no work from outside.
+  // A child of a durable process is not work from outside.
   absl::Status status =
       parent.empty() ? durable_->CheckRoom() : absl::OkStatus();
   const std::optional<Pid> pid =
@@ -292,7 +292,7 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
         {.topic = message.topic, .payload = message.payload});
   }
   absl::StatusOr<uint64_t> position = 0;
-  const auto commit = [&] {  // behind it the process can be found
+  const auto commit = [&] {  // after it the process can be found
     position = durable_->Append(record);
     if (!position.ok()) return false;
     DurableState& state = durable_->Begin(process);
@@ -306,7 +306,7 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
     Pid holder;
     status = names_.RegisterNew(request.name, owner, *pid, holder, commit);
   }
-  // The names say that the record was refused, and not why.
+  // Names reports only that the record was refused, without the reason.
   if (!position.ok()) status = position.status();
   if (status.ok()) {
     if (spawn.begins) spawn.begins(*pid);

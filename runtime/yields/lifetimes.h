@@ -43,8 +43,8 @@ class Lifetimes {
   void BeginCancel(const Pid& pid, absl::Duration deadline) {
     BeginCancel(pid, deadline, deadline);
   }
-  // The same, for a cancel before a restart. `named`: the deadline that it
-  // named, for the error text.
+  // The same, for a cancel from before a restart. `named`: the original
+  // deadline, for the error text.
   void BeginCancel(const Pid& pid, absl::Duration deadline,
                    absl::Duration named);
   // True: the process of a timer (TimerKind::kLifetime, kCancelDeadline) has

@@ -168,16 +168,17 @@ class YieldBroker {
   // The record of a pending yield. Null also if the yield has ended.
   const YieldRecord* FindPending(actord_completion handle) const;
   // Whether the completion of a durable process goes into the journal. A
-  // timeout and a cancel do not: a restart brings them about again. kAsAnswer:
-  // it does, as an answer that the store remembers.
+  // timeout and a cancel do not, because they happen again after a restart.
+  // kAsAnswer: it is logged as an answer that the store remembers.
   enum class Logged : uint8_t { kIfDurable, kNever, kAsAnswer };
   // Completes the yield, unless it has ended. True: this call completed it.
   // `later`: see Delivery::Post.
   bool Deliver(YieldRecord& record, actord_completion handle, int32_t status,
                const actord_payload& payload, Lane& lane, Logged logged,
                ReadyList* later = nullptr);
-  // Wins the yield, unless it has ended: no other completion can come any more.
-  // From then on the record may be closed and used again at any moment.
+  // Wins the yield, unless it has ended: no other completion can come
+  // afterwards. From then on the record may be closed and used again at any
+  // moment.
   struct Won {
     Process* process = nullptr;
     uint32_t generation = 0;
@@ -189,8 +190,8 @@ class YieldBroker {
   [[gnu::always_inline]] void Post(Process& process, const Pid& pid,
                                    Envelope* completion, Lane& lane,
                                    ReadyList* later);
-  // The completion of a durable process, when it is in the journal; null: the
-  // journal takes no more, and the process takes no more steps.
+  // Logs the completion of a durable process, and returns it; null: the journal
+  // takes no more records, and the process takes no more steps.
   Envelope* NewDurable(const YieldToken& yield, int32_t status,
                        actord_payload payload, Logged logged, Lane& lane);
   // The slot of the yield with this tag, or kNoYieldSlot.

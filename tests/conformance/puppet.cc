@@ -213,8 +213,8 @@ void Puppet::Act(std::string_view action, StepOutput& out) {
   }
 }
 
-// reply TOPIC TEXT, or error TOPIC CODE TEXT: of the last call of this topic,
-// whoever got it.
+// reply TOPIC TEXT, or error TOPIC CODE TEXT: answers the last call of this
+// topic, no matter which puppet got it.
 void Puppet::Reply(std::string_view rest, StepOutput& out) {
   const bool is_error = TakeWord(rest) == "error";
   const CallId call = Stage::Current().calls[TakeWord(rest)];

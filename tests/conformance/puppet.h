@@ -20,7 +20,7 @@
 
 namespace actord::conformance {
 
-// The state of a puppet and what it does, whatever its type.
+// The state and the actions of a puppet of any type.
 class Puppet : public Process {
  public:
   static constexpr Method kMethods[] = {{"run", nullptr}, {"other", nullptr}};
@@ -29,7 +29,7 @@ class Puppet : public Process {
   void Step(Events events, StepOutput& out);
   void Close();
 
-  // Of those that can be upgraded.
+  // For puppets that can be upgraded.
   [[nodiscard]] SnapshotResult Write() const;
   Status Read(std::string_view method, const RestoreFrom& from,
               RestoreContext& context);

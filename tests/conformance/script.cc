@@ -131,7 +131,7 @@ class Player {
   const std::unique_ptr<Driver> driver_;
 };
 
-// The script without what has come of it.
+// The script without the answers.
 std::string Commands(const std::string& text) {
   std::string commands;
   std::istringstream in(text);

@@ -1,10 +1,10 @@
-// Scripts: what is done to a runtime, and what comes of it.
+// Scripts: commands to a runtime, and its answers.
 //
 // A file has scripts, each below a line "== NAME". A line is a command, or
 // several that are joined by " && ": nothing runs between them, unless one of
 // them waits for an answer. script.cc lists the commands. The lines below a
-// command that begin with two spaces are what has come of it. Lines that begin
-// with "#" are comments.
+// command that begin with two spaces are its answers. Lines that begin with "#"
+// are comments.
 //
 // Thread-safety: one thread.
 #pragma once

@@ -16,7 +16,7 @@ namespace actord::conformance {
 
 class Stage {
  public:
-  // The one that puppets write to, from its constructor to its end.
+  // The stage to which puppets write, from its constructor to its end.
   static Stage& Current();
 
   explicit Stage(std::string script);  // its text

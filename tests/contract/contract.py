@@ -47,7 +47,7 @@ def actual(part):
 
 
 def difference(name, contract, now):
-    """What is wrong as text, or "" if the two are the same."""
+    """The differences as text, or "" if the two are the same."""
     if contract == now:
         return ""
     lines = difflib.unified_diff(
@@ -61,7 +61,7 @@ def difference(name, contract, now):
 
 
 def unnamed(part, name, contract, changelog):
-    """What is wrong as text, or "" if the change log names this contract."""
+    """The error as text, or "" if the change log names this contract."""
     wanted = mark(part, contract)
     # Lines may end between the two words.
     if re.search(rf"\b{re.escape(wanted)}\b", " ".join(changelog.split())):
@@ -72,7 +72,7 @@ def unnamed(part, name, contract, changelog):
 
 
 def check(parts, changelog):
-    """Returns what is wrong, part by part."""
+    """Returns the errors, part by part."""
     problems = []
     for part in parts:
         path = FOLDER / f"{part}.txt"

@@ -25,10 +25,10 @@ for module in MESSAGES:
 importlib.import_module("health.v1.health_pb2")
 HEALTH = "grpc.health.v1.HealthCheckResponse"
 
-# What is written otherwise than field by field.
+# Messages that are not written field by field.
 SCALARS = {"google.protobuf.Timestamp", "google.protobuf.Duration"}
 PAYLOAD = {"content_type", "json", "text", "base64"}
-# One child that lives, and one that has ended and is no process.
+# A live child, and a child that has ended and is no process.
 TREE = {"children": [{"id": "lives", "type": "counter"},
                      {"id": "ended", "type": "echo", "restart": "transient"}]}
 
@@ -195,7 +195,7 @@ def letters_and_yields(scenario):
 
 
 def watches(scenario):
-    """Snapshot, starts, ends, and, on a log of few events, what was missed."""
+    """Snapshot, starts, ends, and, on a log of few events, the missed ones."""
     command = [str(places.ACTORCTL), "watch", "-o", "jsonl", "--count"]
     environment = places.clean_environment(ACTORD_ADDRESS=scenario.daemon.address)
     watch = subprocess.Popen([*command, "4"], stdout=subprocess.PIPE,

@@ -16,7 +16,7 @@ READ = re.compile(r'\b(?:variable|environment|getenv)\(\s*"(\w+)"')
 # Several, of which the first that is set counts.
 READ_IN_TURN = re.compile(
     r'\(const char\* name : \{((?:"\w+",?\s*)+)\}\) \{[^}]*\bvariable\(name\)')
-# One that a program of `actorctl work` is given.
+# A variable that a program of `actorctl work` gets.
 GIVEN = re.compile(r'"(ACTORD_\w+)="')
 
 

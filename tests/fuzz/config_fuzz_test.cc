@@ -1,4 +1,4 @@
-// Whatever is in a configuration file: it is refused with its line, or it is a
+// A configuration file with any content is refused with its line, or it is a
 // configuration that prints as itself.
 #include <gtest/gtest.h>
 

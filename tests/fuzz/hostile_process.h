@@ -1,9 +1,9 @@
-// A process type and a command handler that do whatever the bytes of a fuzzed
-// input say: every function of the ABI, with sizes that lie, tags and PIDs that
-// mean nothing, and null pointers where the ABI allows them.
+// A process type and a command handler that follow the bytes of a fuzzed input:
+// every function of the ABI, with sizes that lie, tags and PIDs that mean
+// nothing, and null pointers where the ABI allows them.
 //
-// A size that lies is that of a payload, topic, command or content type, and
-// above its limit, so the daemon must refuse it without reading it. Only one
+// Only sizes of payloads, topics, commands and content types lie, and they are
+// above their limit, so the daemon must refuse it without reading it. Only one
 // byte is there.
 //
 // Thread-safety: one thread. One input at a time.

@@ -1,6 +1,6 @@
-// The whole runtime on one thread, with a plugin whose steps and commands do
-// whatever the input says. The runtime keeps its invariants, each record of a
-// step reads back, and every process ends.
+// The whole runtime on one thread, with a plugin whose steps and commands
+// follow the input. The runtime keeps its invariants, each record of a step
+// reads back, and every process ends.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Whatever bytes a journal holds in place of a record: they are refused with a
-// reason, or what was read is written again, and read, as the same.
+// Any bytes that a journal holds in place of a record are refused with a
+// reason, or they are a record that is written again as the same bytes.
 #include <gtest/gtest.h>
 
 #include <string>

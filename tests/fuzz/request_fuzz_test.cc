@@ -1,5 +1,5 @@
-// Whatever bytes a client sends as a request: it is refused as INVALID_ARGUMENT
-// with a reason, or every part of it is within its limits.
+// A request of any bytes is refused as INVALID_ARGUMENT with a reason, or every
+// part of it is within its limits.
 #include <actord/text.h>
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>

@@ -89,7 +89,7 @@ TEST_F(TokenRaces, NoEditIsLost) {
 }
 
 // A program is killed at moments that differ by 50 µs, while it adds and
-// revokes one token. Whatever the moment, the other token is there.
+// revokes one token. At every moment the other token is there.
 TEST_F(TokenRaces, ProgramThatIsKilledLeavesAWholeFile) {
   const std::string path = PathOf("tokens.toml");
   ASSERT_TRUE(AddToken(path, ClientToken(0), Patient()).ok());

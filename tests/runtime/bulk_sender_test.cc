@@ -69,7 +69,7 @@ TEST_P(BulkSenderTest, AllThatItMadeReadyRuns) {
   }
 }
 
-// One receiver never fills the list of those that are to be shown.
+// A single receiver never fills the list of processes to enqueue.
 TEST_F(BulkSenderTest, WorkersSeeOneReceiverBeforeTheSenderGoes) {
   Start({});
   const Pid pid = Receivers(1).front();

@@ -41,7 +41,7 @@ TEST_F(Interleaving, WhatIsInHandGoesBeforeTheQueue) {
     EXPECT_EQ(process.in_hand->topic(), "1");
     EXPECT_EQ(Activity::Messages(process.activity), 3u);
     if (ends) {
-      // What nobody will see any more is told of, all of it.
+      // Every event that no process will see is reported.
       EXPECT_TRUE(core.delivery
                       .Control(Owner::kAny, pid, kEventTerminate, "", core.lane)
                       .ok());
@@ -182,7 +182,7 @@ TEST_F(Interleaving, WhatIsSubmittedWithAProcessCountsBeforeItsName) {
 }
 
 // A sender found the process, which then ended; its slot has a new owner when
-// the message arrives. Likewise a completion and a cancel.
+// the message arrives. The same for a completion and a cancel.
 TEST_F(Interleaving, WhatComesForAnEarlierProcessOfTheSlotIsDropped) {
   RuntimeOptions options;
   options.max_processes = 1;

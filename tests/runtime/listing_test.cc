@@ -103,8 +103,8 @@ TEST_P(Listing, FiltersByTypeAndState) {
   MustAwait(c);
 }
 
-// Slots change their owner all the time; those that live during the whole walk
-// are listed exactly once, and no line mixes two processes.
+// Slots change their process all the time. Processes that live during the whole
+// walk are listed exactly once, and no line mixes two processes.
 TEST_P(Listing, AWalkUnderChurnIsConsistent) {
   RuntimeOptions options;
   options.max_processes = 64;
@@ -143,8 +143,8 @@ TEST_P(Listing, AWalkUnderChurnIsConsistent) {
   churning.join();
 }
 
-// Await and the end of a process race; nobody waits for ever, and whoever
-// waited in time gets the result, kept or not.
+// Await and the end of a process race; nobody waits for ever, and an Await that
+// came in time gets the result, kept or not.
 TEST_P(Listing, AwaitsThatRaceWithTheEndAreAnsweredOnceEach) {
   StartWith(GetParam());
   std::mutex mutex;

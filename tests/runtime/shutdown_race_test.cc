@@ -1,4 +1,4 @@
-// Shutdown that races with what is under way: inits, steps, pooled handlers,
+// A shutdown that races with work in progress: inits, steps, pooled handlers,
 // submits, other shutdowns.
 #include <algorithm>
 #include <atomic>
@@ -244,8 +244,8 @@ TEST_P(ShutdownRace, EveryAwaitIsAnswered) {
   EXPECT_EQ(answers, kAwaits);
 }
 
-// Submits race with the shutdown: each is answered exactly once, and whatever
-// was accepted has ended, with its result, when the shutdown returns.
+// Submits race with the shutdown: each is answered exactly once, and every
+// accepted process has ended, with its result, when the shutdown returns.
 TEST_P(ShutdownRace, SubmitsThatRaceAreAnsweredOnceEach) {
   for (const ShutdownMode mode : {ShutdownMode::kDrain, ShutdownMode::kNow}) {
     for (int round = 0; round < 5; ++round) {

@@ -45,7 +45,7 @@ TEST_P(ShutdownTest, AStartAfterItStartsNothing) {
     }
     return ids;
   };
-  // One that was joined may still be listed for a moment.
+  // A joined thread may still be listed for a moment.
   const std::set<std::string> before = threads();
   EXPECT_TRUE(runtime_->Start().ok());
   EXPECT_THAT(threads(), ::testing::IsSubsetOf(before));
@@ -57,8 +57,8 @@ TEST_P(ShutdownTest, AStartAfterItStartsNothing) {
 TEST_P(ShutdownTest, DrainAsksEveryoneAndWaits) {
   StartWith(GetParam());
   std::atomic<int> closed{0};
-  // One that does not handle cancel, idle; one that does, blocked; one that
-  // needs another yield before it ends.
+  // An idle process that does not handle cancels; a blocked one that does; and
+  // one that needs another yield before it ends.
   const Script idle{.close = [&] { ++closed; }};
   const Script blocked{.step =
                            [](Events events, StepOutput& out) {

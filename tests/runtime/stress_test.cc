@@ -1,5 +1,5 @@
-// Many processes, many threads, random things for a while; see stress_world.h
-// for what is checked. A seed prints with each failure; the schedule of the
+// Many processes and many threads do random things for a while; stress_world.h
+// lists the checks. A seed prints with each failure; the schedule of the
 // threads cannot be replayed, but the choices are the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -147,7 +147,7 @@ class Stress : public ::testing::TestWithParam<int> {
     } while (slot != 0);
   }
 
-  // Completes what is deferred or external, now and then twice.
+  // Completes deferred and external commands, now and then twice.
   void Answer() {
     Random random(seed_ ^ 0xa15);
     while (!quiet_) {

@@ -24,7 +24,7 @@ def run(command, **options):
 
 
 def copy_if_other(source, target):
-    """What is the same keeps its time, and is not built again."""
+    """Unchanged files keep their time, and are not built again."""
     if not os.path.exists(target) or not filecmp.cmp(source, target, False):
         shutil.copyfile(source, target)
         shutil.copymode(source, target)

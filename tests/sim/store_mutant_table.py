@@ -1,4 +1,4 @@
-"""The mutants of what is durable that mutants.py tries with `actord_sim --store`."""
+"""The mutants of durable work that mutants.py tries with `actord_sim --store`."""
 
 # name: (file, text, its replacement, what is taken out).
 STORE_MUTANTS = {

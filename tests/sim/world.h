@@ -1,17 +1,16 @@
-// What the simulator knows of a world of processes without asking the runtime:
-// who lives, what was sent to whom, which yields are outstanding. And the
-// promises that it checks by that knowledge:
+// The simulator's knowledge of a world of processes, without asking the
+// runtime: live processes, sent messages, outstanding yields. From this
+// knowledge it checks these promises:
 //  (1) no two calls of one process at once; Init first, Close once and last,
 //      and none if Init failed;
 //  (2) each accepted message arrives once, in the order of its sender, or is
 //      counted as a dead letter;
-//  (3) each yield of a step that returned well has exactly one completion, of
-//      its own process, and one that it may have;
+//  (3) each yield of a step that returned OK has exactly one completion, of its
+//      own process, and an allowed one;
 //  (4) a blocked process sees no message before a completion or a cancel;
-//  (5) a step that fails leaves nothing: what it sent and spawned never
-//      arrives;
-//  (6) when all threads wait: nobody is ready, unless it waits for a worker
-//      whose thread a step keeps; what was accepted has arrived; no timer is
+//  (5) a step that fails leaves nothing: its sends and spawns never arrive;
+//  (6) when all threads wait: no process is ready, unless it waits for a worker
+//      whose thread a step keeps; accepted messages have arrived; no timer is
 //      overdue and somebody keeps the time;
 //  (7) each ready process runs within a bound of rounds, and before a process
 //      that continues runs for the third time (README.md);
@@ -22,12 +21,15 @@
 //  (11) each monitor has exactly one exit, behind all messages of the process
 //      that ended, and with its result, and none after the step that gave it
 //      up; a step that fails watches nobody;
-//  (12) a failure ends both sides of a link, or is told to who traps exits,
-//      once; no end and no exit by a link follows the step that gave it up;
+//  (12) a failure ends both sides of a link once, or reaches a side that traps
+//       exits once; no end and no exit by a link follows the step that gave it
+//       up;
 //  (13) each call has exactly one answer: a reply to it, or an error, which
 //  says
-//      that the callee has ended only if it has; none waits for who has ended;
-//  (14) no two hold a name, and nobody finds by it who had ended before;
+//      that the callee has ended only if it has; no call waits for an ended
+//      process;
+//  (14) no two processes hold a name, and no look-up finds a process that had
+//       ended before;
 //  (15) a message for the lone process of another owner waits within a bound
 //      of rounds, however much the crowd has (docs/scheduler.md).
 //
@@ -201,7 +203,7 @@ class World {
   // The player that a player sends to if no other process has sent to it.
   Actor* PartnerOf(const Actor& player);
   static std::string NameOf(const Actor& actor);
-  // A receiver, possibly one that has ended; null: none is known.
+  // A receiver, possibly an ended one; null: none is known.
   Actor* Pick(uint64_t random);
   [[nodiscard]] bool MayGrow() const {
     return actors_.size() < limits.most_actors && !stopping;

@@ -120,7 +120,7 @@ class Faults:
         for call in awaits:
             call.cancel()
 
-    # --- what is read again -----------------------------------------------------
+    # --- files that are read again ----------------------------------------------
 
     def _hup(self, text):
         before = len(self._stage.daemon.log())

@@ -1,7 +1,7 @@
 """A client that sends numbered messages, by Send and by SendStream.
 
 Its journal: "attempt NUMBERS" before they are sent, and then "accept NUMBERS" and
-"refuse NUMBERS REASON". What has no answer may have arrived.
+"refuse NUMBERS REASON". A message without an answer may have arrived.
 """
 
 import random

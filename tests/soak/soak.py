@@ -207,7 +207,7 @@ class Soak:
         }
 
     def end(self):
-        """Ends everything that was started; returns what was wrong about that."""
+        """Ends everything that was started; returns the errors of that."""
         self._faults.rest()
         self._breeder.end()
         for child in self._children:

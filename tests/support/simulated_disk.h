@@ -1,8 +1,8 @@
-// A file system in memory that loses, tears, reorders and refuses what a real
-// one may, under a seed. A crash keeps the page cache (the program was killed)
+// A file system in memory that may lose, tear, reorder and refuse writes like a
+// real one, under a seed. A crash keeps the page cache (the program was killed)
 // or drops it (the power failed).
 //
-// What a power failure leaves of what was not synced:
+// After a power failure, data that was not synced is in this state:
 //   contents     of each written sector (512 bytes) or block (4 KiB), at
 //                random, the old bytes or the new ones; so the order of writes
 //                is lost, and any write may be torn
@@ -43,8 +43,8 @@ class SimulatedDisk final : public FileSystem {
     kSyncDirectory,
     kLock,
   };
-  // What a failed sync does to what was written before it. Either way the
-  // kernel takes it for clean, so a second sync succeeds and does nothing.
+  // The effect of a failed sync on earlier writes. In both cases the kernel
+  // takes the pages for clean, so a second sync succeeds and does nothing.
   enum class FailedSync { kDropsPages, kKeepsPages };
 
   static constexpr uint64_t kNever = UINT64_MAX;
@@ -65,7 +65,8 @@ class SimulatedDisk final : public FileSystem {
   [[nodiscard]] bool has_crashed() const;
   // FailAt or FailNext has let a call fail since the last Restart.
   [[nodiscard]] bool has_failed() const;
-  // What is there when the next program begins. `tear_bytes`: kSectorBytes or
+  // Sets the contents with which the next program begins. `tear_bytes`:
+  // kSectorBytes or
   // 4096. Calls are counted anew.
   void Restart(bool keep_cache, uint64_t tear_bytes);
 

@@ -25,7 +25,7 @@ struct ClientsOptions {
 constexpr size_t kNameWidth = 40;
 constexpr size_t kPasswordBytes = 4096;
 
-// The name of a user of this machine; "": it has none.
+// The name of a user of this machine; "": the user has no name.
 std::string UserName(uint32_t uid) {
   passwd entry{};
   passwd* found = nullptr;
@@ -47,7 +47,7 @@ std::string Who(const v1::Client& client, bool is_local) {
                       name.empty() ? absl::StrCat("uid ", peer.uid()) : name);
 }
 
-// Who the client has proved to be.
+// The proved identity of the client.
 std::string Identity(const v1::Client& client) {
   if (client.has_token()) {
     return absl::StrCat(OneLine(client.token().name(), kNameWidth), " (",

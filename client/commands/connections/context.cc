@@ -35,7 +35,7 @@ struct UseOption {
   bool none = false;
 };
 
-// The path of the file, or why there is none.
+// The path of the file, or the reason why there is none.
 absl::StatusOr<std::string> PathFor(const Invocation& invocation) {
   std::string path = ContextsPath(invocation.environment().variable);
   if (!path.empty()) return path;
@@ -58,7 +58,7 @@ std::string Typed(const CLI::App& app, const std::string& option) {
   return found->count() == 0 ? std::string() : found->as<std::string>();
 }
 
-// Reads the files of the context once, so that an error shows at once.
+// Reads the files of the context once, to report an error at once.
 absl::Status TryFiles(const Context& context) {
   auto tls =
       ReadTlsOptions(context.tls, [](const char*) { return std::string(); });
@@ -243,9 +243,9 @@ ExitStatus RunShowContext(Invocation& invocation, std::string name) {
 constexpr char kContextFooter[] = R"(
 A context names a daemon and the way to reach it. A setting comes from the
 option, else from the environment, else from the context, else from the default.
-The context is that of --context, else of $ACTORD_CONTEXT, else the one in use.
-Token and TLS of a context are for its address alone: with another address
-they do not count.
+The context is the one of --context, else of $ACTORD_CONTEXT, else the one in use.
+The token and the TLS files of a context are for its own address: with another
+address actorctl does not use them.
 
 The file is $XDG_CONFIG_HOME/actorctl/contexts.toml, or
 ~/.config/actorctl/contexts.toml. Only you may read and write it.

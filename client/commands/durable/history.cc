@@ -73,7 +73,7 @@ std::string Details(const v1::HistoryEntry& entry) {
           ", after step ", entry.step()));
       break;
     case v1::HISTORY_KIND_GAP:
-      add("the records up to here were removed meanwhile");
+      add("the records up to here have been removed meanwhile");
       break;
     case v1::HISTORY_KIND_UP_TO_HERE:
       add(absl::StrCat("after step ", entry.step()));
@@ -150,12 +150,12 @@ ExitStatus RunHistory(Invocation& invocation, const HistoryOptions& options) {
 }
 
 constexpr char kHistoryFooter[] = R"(
-Prints what the store knows of a durable process, also of one that has ended: each step
-with its events and its effects, and at the end what the process waits for. The store keeps
-a part of the past alone: the first line then says after which step the history begins.
-Failures have FAILED in their details. Times are UTC.
+Prints the stored history of a durable process, live or ended: each step with its events and
+effects, and at the end the commands and events that the process waits for. The store drops
+old steps; the first line then says after which step the history begins. A failure has
+FAILED in its details. Times are UTC.
 
-With --follow new lines come until the process ends, or until it is interrupted (130).
+With --follow, prints new lines until the process ends or you interrupt it (130).
 
 Examples:
   actorctl history "$pid"

@@ -84,7 +84,7 @@ ExitStatus ListQuarantined(Invocation& invocation,
   return ExitStatus::kDone;
 }
 
-// Writes what has become of each process that was tried.
+// Writes the result of the retry of each process.
 class TriedWriter {
  public:
   explicit TriedWriter(Invocation& invocation)
@@ -168,10 +168,10 @@ ExitStatus RetryQuarantined(Invocation& invocation,
 }
 
 constexpr char kQuarantineFooter[] = R"(
-A durable process is in quarantine if no plugin has its type, if the code that is loaded
-cannot restore its state, or if its steps have ended the daemon store.max_crashes times. It
-keeps its state and takes messages, but no step, and it answers no calls. "actorctl
-terminate" ends it.
+A durable process is in quarantine if no plugin has its type, if the loaded code cannot
+restore its state, or if its steps have crashed the daemon store.max_crashes times. It keeps
+its state and accepts messages, but takes no step and answers no call. "actorctl terminate"
+ends it.
 
 Examples:
   actorctl quarantine list -o wide
@@ -180,8 +180,8 @@ Examples:
 )";
 
 constexpr char kQuarantineListFooter[] = R"(
-The process that came first is listed first. WAITING is the number of events in its mailbox.
-A process whose state cannot be restored is found out at its first event after a start.
+Oldest first. WAITING is the number of events in the mailbox. The daemon restores a state
+at the first event of the process after a start, and notices only then if it cannot.
 
 Examples:
   actorctl quarantine list --type order -o wide
@@ -189,9 +189,9 @@ Examples:
 )";
 
 constexpr char kQuarantineRetryFooter[] = R"(
-Lets processes in quarantine try to go on, with the code that is loaded now, and counts their
-crashes from 0 again. A try that fails changes nothing. A plugin that is loaded lets the
-processes of its types try by itself. Ends with 1 if a process stays in quarantine.
+Tries to restart processes in quarantine with the code that is loaded now, and resets their
+count of crashes. A try that fails changes nothing. Loading a plugin also tries the processes
+of its types. The exit status is 1 if a process stays in quarantine.
 
 Examples:
   actorctl quarantine retry "$pid"
@@ -218,7 +218,7 @@ void AddListQuarantined(CLI::App& parent, Action& chosen) {
 void AddRetryQuarantined(CLI::App& parent, Action& chosen) {
   auto options = std::make_shared<QuarantineRetryOptions>();
   CLI::App* command =
-      parent.add_subcommand("retry", "Let processes in quarantine try again");
+      parent.add_subcommand("retry", "Try to restart processes in quarantine");
   command->footer(kQuarantineRetryFooter);
   auto* pids =
       command->add_option("PID", options->pids, "Processes")->type_name("...");
@@ -237,7 +237,7 @@ void AddRetryQuarantined(CLI::App& parent, Action& chosen) {
 
 void AddQuarantine(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
-      "quarantine", "List durable processes that cannot go on, and try again");
+      "quarantine", "List durable processes that cannot run, and restart them");
   command->footer(kQuarantineFooter);
   command->require_subcommand(1);
   command->fallthrough();

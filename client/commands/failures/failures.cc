@@ -28,7 +28,7 @@ struct FailuresOptions {
 
 // Unit: characters of the text.
 constexpr size_t kFailureTextWidth = 100;
-// Between two requests of --follow.
+// Pause between two requests of --follow.
 constexpr absl::Duration kFollowEvery = absl::Seconds(1);
 
 std::string OrDashOfFailure(const std::string& text) {
@@ -124,11 +124,11 @@ ExitStatus RunFailures(Invocation& invocation, const FailuresOptions& options) {
 }
 
 constexpr char kFailuresFooter[] = R"(
-A process has failed if it ended without a result and nobody had asked for its end: its step
-failed or threw, its Init refused (for a process that another one spawned), it exceeded a
-limit, or a process to which it is linked failed. The daemon keeps the newest
-(failures.max_count) until it ends, and also logs them. LINKED is the process over whose link
-it failed, FIRST CAUSE the one that failed first. --follow asks each second for new ones.
+A process has failed if it ended without a result and nobody asked it to end: its step failed
+or threw, its Init refused (only for a spawned process), it exceeded a limit, or a linked
+process failed. The daemon logs failures, and keeps the newest (failures.max_count) until it
+ends. LINKED is the linked process whose failure ended this one; FIRST CAUSE is the process
+that failed first. --follow asks for new failures once a second.
 
 Examples:
   actorctl failures --type order --since 10m
@@ -157,7 +157,7 @@ void AddFailures(CLI::App& app, Action& chosen) {
   auto* newest = command->add_flag("--newest", options->newest, "Newest first");
   command
       ->add_flag("--follow", options->follow,
-                 "Go on, and show failures as they happen")
+                 "Then print new failures as they happen")
       ->excludes(limit)
       ->excludes(newest);
   command->callback([&chosen, options] {

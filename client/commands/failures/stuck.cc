@@ -25,10 +25,10 @@ struct StuckOptions {
   std::string type;
 };
 
-// Between the two looks at a process whose waiting time the daemon does not
-// know.
+// Pause between the two samples of a process whose waiting time the daemon does
+// not know.
 constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
-// Maximum number of processes that are looked at twice.
+// Maximum number of processes that are sampled twice.
 constexpr size_t kMaxSuspects = 1000;
 // Unit: characters of a text that a program has written.
 constexpr size_t kForeignWidth = 100;
@@ -206,7 +206,7 @@ class StuckSearch {
           return response.processes();
         },
         [&](const v1::Process& process) {
-          // A blocked process without messages keeps nobody waiting.
+          // Nobody waits for a blocked process without messages.
           const bool waits = state != v1::PROCESS_STATE_BLOCKED ||
                              process.mailbox_messages() > 0;
           if (!waits || ToTime(process.create_time()) > latest_ ||
@@ -222,8 +222,8 @@ class StuckSearch {
         [] {});
   }
 
-  // Looks at the suspects again. The ones that have taken no step meanwhile are
-  // stuck.
+  // Samples the suspects again. A suspect that has taken no step since the
+  // first sample is stuck.
   absl::Status AddSuspects() {
     if (suspects_.empty()) return absl::OkStatus();
     pollfd interrupt{.fd = invocation_.environment().cancellation.fd(),
@@ -248,10 +248,9 @@ class StuckSearch {
     }
     writer_.EndPage();
     if (unseen_ > 0) {
-      invocation_.Complain(absl::StrCat("only the first ", kMaxSuspects,
-                                        " suspects were looked at again, and ",
-                                        unseen_,
-                                        " were not; --type looks at fewer"));
+      invocation_.Complain(absl::StrCat(
+          "only the first ", kMaxSuspects, " suspects were checked again, and ",
+          unseen_, " were not; --type checks fewer"));
     }
     return absl::OkStatus();
   }
@@ -310,11 +309,14 @@ ExitStatus RunStuck(Invocation& invocation, const StuckOptions& options) {
 }
 
 constexpr char kStuckFooter[] = R"(
-Lists external commands that are older than --older-than, with what they wait for; processes
-that have been in quarantine for so long; and processes of that age that are blocked with
-messages in the mailbox, run one step, or are ready and do not run. The daemon does not know
-since when the last three wait, so they are looked at twice, one second apart; ">1s" is all
-that is known then. The command asks for all blocked, running and ready processes.
+Lists everything that has waited for longer than --older-than:
+- external commands, with the reason why they wait
+- processes in quarantine
+- processes of that age that are blocked with messages in the mailbox, that run one step, or
+  that are ready and do not run
+The daemon does not record since when processes of the last kind wait. So stuck samples them
+twice, one second apart, and prints ">1s". It asks for all blocked, running and ready
+processes.
 
 Examples:
   actorctl stuck
@@ -327,11 +329,12 @@ Examples:
 void AddStuck(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<StuckOptions>();
   CLI::App* command = app.add_subcommand(
-      "stuck", "List what has waited too long, and for what");
+      "stuck",
+      "List commands and processes that have waited too long, and why");
   command->footer(kStuckFooter);
   command
       ->add_option("--older-than", options->older_than,
-                   "Only what has waited for longer")
+                   "Only commands and processes that have waited for longer")
       ->type_name("DURATION")
       ->capture_default_str();
   command->add_option("--type", options->type, "Only processes of this type")

@@ -49,7 +49,7 @@ absl::StatusOr<int64_t> Milliseconds(const char* option,
   return absl::ToInt64Milliseconds(*duration);
 }
 
-// Text stays as it is. The schedule keeps it in JSON, which has no other bytes.
+// Accepts only text, because the schedule keeps it in JSON.
 absl::StatusOr<std::string> Text(Invocation& invocation, const char* option,
                                  const std::string& argument) {
   const Environment& environment = invocation.environment();
@@ -143,7 +143,7 @@ ExitStatus RunAdd(Invocation& invocation, const AddFlags& flags) {
                 {"durability", EnumName(response->durability())}};
   const absl::StatusOr<Json> answer =
       AskSchedule(invocation, response->pid(), "show");
-  // The schedule is there, whether or not it can be asked.
+  // The schedule exists even if it does not answer.
   if (answer.ok()) state.update(*answer);
   WriteSchedule(invocation, flags.name, state);
   return ExitStatus::kDone;
@@ -152,13 +152,13 @@ ExitStatus RunAdd(Invocation& invocation, const AddFlags& flags) {
 constexpr char kAddFooter[] = R"(
 A cron expression has five fields, in UTC: minute, hour, day of month, month, day of week.
 A field is *, a value, a range (1-5), or a list of these (1,3,10-12); * and ranges may have
-a step (*/15). Months and days have names of three letters. If both fields of days are
-restricted, one of them is enough, as in cron(5). @hourly, @daily, @weekly, @monthly and
-@yearly are known.
+a step (*/15). Months and days have names of three letters. If both day fields are
+restricted, a day need match only one of them, as in cron(5). @hourly, @daily, @weekly,
+@monthly and @yearly are known.
 
-A due time is missed if the schedule could not run it within --grace, because the daemon
-was down, or if another due time has followed. --catch-up says what becomes of missed times:
-skip runs none of them, once runs one for all of them, all runs the last 1,000.
+A due time is missed if the daemon was down and the schedule could not run it within --grace,
+or if another due time has followed. --catch-up says what happens to missed times: skip runs
+none of them, once runs one for all of them, all runs the last 1,000.
 
 A run that submits --name is refused while the process of an earlier run has that name, so
 that runs do not overlap.
@@ -181,14 +181,15 @@ void AddWhenOptions(CLI::App& command, AddFlags& flags) {
       ->excludes(every);
   command
       .add_option("--catch-up", flags.catch_up,
-                  "What becomes of missed times [skip]")
+                  "What happens to missed times [skip]")
       ->check(CLI::IsMember({"skip", "once", "all"}).description(""))
       ->type_name("skip|once|all");
   command
       .add_option("--grace", flags.grace,
                   "How late a run may be, from 1s to 24h [1m]")
       ->type_name("DURATION");
-  command.add_flag("--paused", flags.paused, "Run nothing until resume");
+  command.add_flag("--paused", flags.paused,
+                   "Run nothing until \"schedule resume\"");
   command.add_flag("--durable", flags.is_durable,
                    "Fail if the daemon has no store");
 }

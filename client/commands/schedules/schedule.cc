@@ -201,13 +201,15 @@ void AddSchedule(CLI::App& app, Action& chosen) {
   });
   AddNamed(*command, chosen, "show", "Show one schedule",
            "Examples:\n  actorctl schedule show nightly");
-  AddNamed(*command, chosen, "pause", "Run nothing until resume",
-           "Times that pass meanwhile are not caught up with. Runs that are "
-           "under way go on.\n\nExamples:\n  actorctl schedule pause nightly");
-  AddNamed(*command, chosen, "resume", "Go on with the next due time",
+  AddNamed(
+      *command, chosen, "pause", "Run nothing until \"schedule resume\"",
+      "Due times that pass during the pause are not run later. Runs in "
+      "progress continue.\n\nExamples:\n  actorctl schedule pause nightly");
+  AddNamed(*command, chosen, "resume", "Continue with the next due time",
            "Examples:\n  actorctl schedule resume nightly");
   AddNamed(*command, chosen, "remove", "End a schedule",
-           "Prints its last state. Processes that it has submitted go on.\n\n"
+           "Prints the last state of the schedule. Processes that it has "
+           "submitted continue.\n\n"
            "Examples:\n  actorctl schedule remove nightly");
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 using runtime::FileSystem;
 
-// Writes the pieces that come into the files of a directory. Each file is
+// Writes the received pieces into the files of a directory. Each file is
 // durable before the next one begins, and the manifest comes last.
 class BackupWriter {
  public:
@@ -64,7 +64,7 @@ class BackupWriter {
     return status;
   }
 
-  // The stream has ended well.
+  // To be called when the stream has ended with OK.
   absl::Status End() {
     absl::Status status = EndFile();
     if (status.ok() && !is_over_) return Broken("no manifest");
@@ -108,7 +108,7 @@ class BackupWriter {
       return Broken("a name that no file of a store has");
     }
     path_ = absl::StrCat(directory_, "/", name_);
-    // The files before are durable before the manifest names them.
+    // The earlier files must be durable before the manifest names them.
     if (is_manifest_) {
       for (const char* const folder : {"/journal", "/state", "/plugins", ""}) {
         absl::Status status = files_.SyncDirectory(directory_ + folder);
@@ -128,7 +128,7 @@ class BackupWriter {
       return Broken("a size that no file of a store has");
     }
     is_over_ = is_manifest_;
-    // Zeros follow, which take no room here.
+    // The rest of the file is zeros, which take no room here.
     std::error_code error;
     std::filesystem::resize_file(path_, size_, error);
     if (error) {
@@ -161,7 +161,7 @@ ExitStatus RunBackup(Invocation& invocation, const std::string& directory) {
   if (!status.ok()) {
     return invocation.Fail(status, "backup into " + directory);
   }
-  // What is on the disk is what the daemon has read.
+  // Checks that the disk has the bytes that the daemon has read.
   const auto manifest = runtime::CheckBackup(directory, FileSystem::System());
   if (!manifest.ok()) return invocation.Fail(manifest.status());
   uint64_t bytes = 0;
@@ -185,13 +185,13 @@ ExitStatus RunBackup(Invocation& invocation, const std::string& directory) {
 }
 
 constexpr char kBackupFooter[] = R"(
-Copies the store of the daemon, while it serves, into DIR, which must not exist or be
-empty. Everything that was acknowledged before the command is in the backup. Each file
-is synced, and the file BACKUP comes last: a directory without it is no complete backup.
+Copies the store of the daemon, while it serves, into DIR, a new or an empty directory.
+Everything that was acknowledged before the command is in the backup. Each file
+is synced, and the file BACKUP comes last: a directory without it is not a complete backup.
 At the end all files are read again and compared with their SHA-256.
 
-To restore: actord --restore DIR --store NEW. Before, "actorctl store verify DIR" checks
-that the copy can be opened. Keep the directory private: it holds all payloads.
+To restore: actord --restore DIR --store NEW. "actorctl store verify DIR" first checks that
+the copy can be opened. Keep the directory private: it holds all payloads.
 
 Examples:
   actorctl backup /backup/$(date +%F)

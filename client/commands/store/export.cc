@@ -34,7 +34,7 @@ ExitStatus RunExport(Invocation& invocation, const ExportFlags& flags) {
   options.process_type = flags.process_type;
   if (!flags.pid.empty()) {
     const auto pid = runtime::ParsePid(flags.pid);
-    if (!pid.ok()) return invocation.Fail(UsageError("--pid is no PID"));
+    if (!pid.ok()) return invocation.Fail(UsageError("--pid is not a PID"));
     options.pid = *pid;
   }
   const auto report =
@@ -114,9 +114,9 @@ Examples:
 constexpr char kImportFooter[] = R"(
 Makes a store from the lines of "actorctl store export", in a directory that does not
 exist or is empty. The store is moved there when it is complete and has been checked as
-"actorctl store verify" does. It knows all that the exported store knew, but the past of
-its processes, and gives out no PID that the other store has given out or is about to.
-Use one of the two stores alone.
+"actorctl store verify" does. It holds everything that the exported store held, except
+the past of its processes. It gives out no PID that the exported store has given out or is
+about to give out. Use only one of the two stores.
 Exit status: 0 done, 1 refused.
 
 Examples:

@@ -144,7 +144,7 @@ class Writer {
 class Reader {
  public:
   Reader(const Json& in, std::string path) : in_(in), path_(std::move(path)) {
-    if (!in.is_object()) Refuse("", "it is no object");
+    if (!in.is_object()) Refuse("", "it is not an object");
   }
 
   template <typename T>
@@ -183,7 +183,7 @@ class Reader {
     }
     Take(inner);
   }
-  // Takes a field that says nothing about the item.
+  // Accepts a field that does not belong to the item.
   void Ignore(const char* name) { used_.insert(name); }
 
   absl::Status Finish() {
@@ -213,7 +213,7 @@ class Reader {
   void ReadBytes(const std::string& name, const Json& in, std::string& value) {
     if (!in.is_string() ||
         !absl::Base64Unescape(in.get_ref<const std::string&>(), &value)) {
-      Refuse(name, "it is no base64");
+      Refuse(name, "it is not base64");
     }
   }
   void ReadName(const std::string& name, const Json& in,
@@ -242,15 +242,15 @@ class Reader {
       if (in.is_object() && in.size() == 1 && in.contains("base64")) {
         return ReadBytes(name, in["base64"], value);
       }
-      if (!in.is_string()) return Refuse(name, "it is no text");
+      if (!in.is_string()) return Refuse(name, "it is not a string");
       value = in.get<std::string>();
     } else if constexpr (std::same_as<T, Pid>) {
-      if (!in.is_string()) return Refuse(name, "it is no PID");
+      if (!in.is_string()) return Refuse(name, "it is not a PID");
       const auto pid = runtime::ParsePid(in.get<std::string>());
-      if (!pid.ok()) return Refuse(name, "it is no PID");
+      if (!pid.ok()) return Refuse(name, "it is not a PID");
       value = *pid;
     } else if constexpr (kIsVector<T>) {
-      if (!in.is_array()) return Refuse(name, "it is no list");
+      if (!in.is_array()) return Refuse(name, "it is not a list");
       for (const Json& one : in) Read(name, one, value.emplace_back());
     } else {
       Reader inner(in, Path(name));
@@ -270,8 +270,8 @@ class Reader {
     const auto [last, error] = std::from_chars(digits.data(), end, value);
     if (error != std::errc() || last != end) {
       Refuse(name, sizeof(T) == sizeof(uint64_t)
-                       ? "it is no string of decimal digits"
-                       : "it is no number of its range");
+                       ? "it is not a string of decimal digits"
+                       : "it is not a number of its range");
     }
   }
 
@@ -281,7 +281,7 @@ class Reader {
   absl::Status status_;
 };
 
-// The bodies of items are in them.
+// The body of an item is in the item.
 void Place(uint64_t position, runtime::Mail& mail) { mail.lsn = position; }
 void PlaceBodies(runtime::AnyItem& item) {
   if (auto* const letter = std::get_if<runtime::LetterItem>(&item)) {
@@ -327,7 +327,7 @@ Json ToJson(const runtime::AnyItem& item) {
 absl::StatusOr<runtime::AnyItem> ItemFromJson(std::string_view line) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {
-    return absl::InvalidArgumentError("it is no JSON object");
+    return absl::InvalidArgumentError("it is not a JSON object");
   }
   const auto kind = json.find("kind");
   if (kind == json.end() || !kind->is_string()) {

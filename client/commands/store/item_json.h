@@ -2,10 +2,8 @@
 //
 //   kind            the kind of the item: "store", "owner", "plugin",
 //                   "process", "dead_letter", "result", "id"
-//   64-bit numbers  strings of decimal digits, as in the JSON of protobuf
-//   bytes           base64
-//   a text that is  {"base64": "..."}
-//   no UTF-8
+//   64-bit numbers strings of decimal digits, as in the JSON of protobuf bytes
+//   base64 a text that is {"base64": "..."} no UTF-8
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -19,11 +17,12 @@
 
 namespace actord::client {
 
-// Of the lines of an export; it changes if old lines cannot be read any more.
+// Version of the lines of an export; it changes when old lines can no longer be
+// read.
 inline constexpr int kExportVersion = 1;
 
 Json ToJson(const runtime::AnyItem& item);
-// INVALID_ARGUMENT: which field is wrong, and why.
+// INVALID_ARGUMENT names the wrong field and the mistake.
 absl::StatusOr<runtime::AnyItem> ItemFromJson(std::string_view line);
 
 }  // namespace actord::client

@@ -1,4 +1,4 @@
-// Shows what a store holds.
+// Shows the contents of a store.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -10,10 +10,10 @@
 namespace actord::client {
 
 Json ToJson(const runtime::StoreReport& report);
-// What the store holds, in the format for people.
+// Writes the contents of the store, in the format for people.
 void WriteReport(const Invocation& invocation,
                  const runtime::StoreReport& report);
-// "actor-1: intact", and what is wrong.
+// Writes "actor-1: intact", or the damage.
 void WriteVerdict(const Invocation& invocation,
                   const runtime::StoreReport& report);
 

@@ -62,11 +62,11 @@ ExitStatus RunSalvage(Invocation& invocation, const SalvageFlags& flags) {
 }
 
 constexpr char kSalvageFooter[] = R"(
-Makes the store NEWDIR, which must not exist or be empty, from what is intact of the
-damaged store DIR, which is only read: the journal up to the first damaged group, and the
-entries of the state store that can be read. Each "lost:" line names what is not in the
-new store, with positions and processes. Read them before you start a daemon: what
-clients have seen of it is undone. A backup that is intact is better.
+Makes the store NEWDIR, a new or an empty directory, from the intact parts of the damaged
+store DIR: the journal up to the first damaged group, and the readable entries of the
+state store. DIR is only read. Each "lost:" line names data that is not in the new store,
+with positions and processes. Read these lines before you start a daemon: clients may
+have seen that data, and for the new store it never existed. An intact backup is better.
 Exit status: 0 done, 78 nothing can be taken, 3 no store, 1 in use.
 
 Examples:
@@ -78,7 +78,7 @@ Examples:
 void AddSalvage(CLI::App& store, Action& chosen) {
   auto flags = std::make_shared<SalvageFlags>();
   CLI::App* command = store.add_subcommand(
-      "salvage", "Make a store from what is intact of a damaged one");
+      "salvage", "Make a store from the intact parts of a damaged one");
   command->footer(kSalvageFooter);
   command->add_option("DIR", flags->directory, "Directory of the store")
       ->required()

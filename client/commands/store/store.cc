@@ -43,9 +43,8 @@ ExitStatus RunStat(Invocation& invocation, const std::string& directory) {
 }
 
 constexpr char kStoreFooter[] = R"(
-These commands read the store of a daemon that does not run, and change nothing in it.
-They lock the store meanwhile, and fail if a daemon has it. import and salvage make a new
-store.
+These commands read the store of a stopped daemon, and change nothing in it. They lock the
+store while they read it, and fail if a daemon uses it. import and salvage make a new store.
 
 Examples:
   actorctl store verify /var/lib/actord/store
@@ -53,10 +52,11 @@ Examples:
 )";
 
 constexpr char kVerifyFooter[] = R"(
-Reads the whole journal and the whole state store, and checks what the next start of
-actord relies on: checksums, the chain of groups, each record, and that the records
-behind the state store fit to it. Names file, offset and position of what is damaged,
-and what to do. Exit status: 0 intact, 78 damaged, 3 no store, 1 in use.
+Reads the whole journal and the whole state store, and checks everything that the next
+start of actord relies on: checksums, the chain of groups, each record, and that the
+records that are not yet in the state store fit it. For each damage it prints the file,
+the offset, the position and what to do. Exit status: 0 intact, 78 damaged, 3 no store,
+1 in use.
 
 Examples:
   actorctl store verify /var/lib/actord/store
@@ -64,7 +64,8 @@ Examples:
 )";
 
 constexpr char kStatFooter[] = R"(
-Counts what the next start of actord would find. Positions count the bytes of records.
+Counts the contents that the next start of actord would find. Positions count the bytes of
+records.
 Exit status: 0 done, 78 damaged, 3 no store, 1 in use.
 
 Examples:
@@ -92,7 +93,7 @@ void AddOne(CLI::App& store, Action& chosen, const std::string& name,
 
 void AddStore(CLI::App& app, Action& chosen) {
   CLI::App* store = app.add_subcommand(
-      "store", "Look into a store of durable processes, without a daemon");
+      "store", "Inspect a store of durable processes, without a daemon");
   store->footer(kStoreFooter);
   store->require_subcommand(1);
   AddOne(*store, chosen, "verify", "Check that a store is intact",

@@ -1,5 +1,5 @@
-// The commands of `actorctl store` that take items out of a store or put them
-// into one.
+// The commands of `actorctl store` that read the items of a store or write
+// items into a store.
 //
 // Thread-safety: as commands.h.
 #pragma once

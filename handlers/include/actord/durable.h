@@ -19,10 +19,10 @@
 //   };
 //
 // A durable process has, after a restart of the daemon, the same PID, state,
-// mailbox, yields and ties as after its last completed step. A type only says
-// how its processes can be durable. A daemon without a store runs all of them
-// as volatile, and nothing changes for them. abi_durable.h lists what the
-// daemon calls, and when.
+// mailbox, yields and ties as after its last completed step. A type only
+// declares the kind of durability of its processes. A daemon without a store
+// runs all of them as volatile, and nothing changes for them. abi_durable.h
+// lists what the daemon calls, and when.
 //
 // A flat state needs no Snapshot and no Restore. The type declares it with
 // kStateVersion:
@@ -63,7 +63,8 @@ enum class Durability : uint32_t {
   // the state, the events and the context: not on clocks, random sources,
   // addresses, files, statics, threads, or the order of an unordered container.
   // The harness of testing.h checks this. With Snapshot and Restore the daemon
-  // may keep a snapshot instead of older steps; NotNow() then means: later.
+  // may keep a snapshot instead of older steps; after NotNow() it asks again
+  // later.
   kReplay = ACTORD_DURABILITY_REPLAY,
 };
 

@@ -44,7 +44,7 @@ template <size_t>
 using LeafProbeAt = LeafProbe;
 
 // Whether `count` leaves begin a State; whether another element follows them,
-// which `{}` stands for; whether something that is no leaf follows them.
+// which `{}` stands for; whether a member that is not a leaf follows them.
 template <typename State, typename Indexes>
 struct Leaves;
 template <typename State, size_t... i>
@@ -118,7 +118,7 @@ constexpr bool CheckFlatState() {
   return true;
 }
 
-// Checks what process type `T` says about its durability.
+// Checks the durability that process type `T` declares.
 template <typename T, bool is_coroutine>
 constexpr bool CheckDurability() {
   static_assert(T::kDurability == Durability::kNone ||

@@ -14,11 +14,11 @@
 
 namespace actord::detail {
 
-// What the first failure may take in the text of each process that it ends.
-// The first process keeps its own text whole.
+// Limit on the text of the first failure within the text of each process that
+// it ends. The first process keeps its own text whole.
 inline constexpr std::size_t kMaxCauseBytes = 512;
 
-// Why the first process failed. It is passed on from link to link as it is.
+// Why the first process failed. It is passed on unchanged from link to link.
 struct FirstFailure {
   std::string pid;
   uint32_t links = 1;  // from that process to the one that ends by it
@@ -29,7 +29,8 @@ inline std::string CutCause(std::string_view what) {
   return Excerpt(what, kMaxCauseBytes);
 }
 
-// Why a process ended whose link to the process `linked` has failed.
+// The failure text of a process that ends because the linked process `linked`
+// has failed.
 inline std::string LinkedFailureText(std::string_view linked,
                                      const FirstFailure& first) {
   std::string text = "process " + std::string(linked);

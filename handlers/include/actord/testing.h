@@ -19,11 +19,11 @@
 // same seed gives the same run. ForEachSeed runs a scenario under many seeds.
 //
 // Each step of a process of a replay type (Durability::kReplay) is run again in
-// a second state, with the same events, times, random numbers and PIDs. A step
-// that does not do the same throws ExpectationFailed. All steps of the process
-// are run again after each of its first 64 steps, after its step 128, 256 and
-// so on, and after its last one; after other steps only that step is. Effects
-// of steps that are run again do not happen.
+// a second state, with the same events, times, random numbers and PIDs. If the
+// second run of a step differs, ExpectationFailed is thrown. All steps of the
+// process are run again after each of its first 64 steps, after its steps 128,
+// 256 and so on, and after its last step. After any other step only that step
+// is run again. Effects of steps that are run again do not happen.
 //
 // An expectation that is not met throws ExpectationFailed, which any test
 // framework reports. Its text ends with the last things that happened.
@@ -199,8 +199,8 @@ class Harness {
                  std::string_view from_version);
 
   // From now on, each process of a durable type (durable.h) loses its state
-  // after Init and after each step, as in a crash of the daemon, and goes on in
-  // a new state that is made as the daemon makes it:
+  // after Init and after each step, as in a crash of the daemon, and continues
+  // in a new state, made in the same way as in the daemon:
   //
   // - kImage: from the image of the lost state, by Restore with
   //   RestoreReason::kRecovery, or by a copy of the flat state. The process
@@ -208,9 +208,9 @@ class Harness {
   // - kReplay: by Init and all former steps.
   //
   // PID, mailbox, yields, tags and ties are kept. The run is the same as
-  // without the crashes: a step with another effect, verdict, result or failure
-  // than without them throws ExpectationFailed, which names the process, the
-  // step, the first difference and both values.
+  // without the crashes. If a step has another effect, verdict, result or
+  // failure than without them, ExpectationFailed is thrown; it names the
+  // process, the step, the first difference and both values.
   //
   // Close of a lost state is not called before the harness ends, so the memory
   // grows with each step. The time for a process of a replay type grows with

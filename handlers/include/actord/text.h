@@ -161,8 +161,8 @@ inline std::string ToUtf8(
   return valid;
 }
 
-// What CutUtf8 does at a place where no character begins in the last four
-// bytes, which cannot happen in valid UTF-8.
+// The behaviour of CutUtf8 where no character begins in the last four bytes,
+// which cannot happen in valid UTF-8.
 enum class NoCharacter {
   kKeepBytes,  // cuts at exactly `max_bytes`
   kDropBytes,  // cuts up to three bytes earlier

@@ -17,8 +17,8 @@
 //
 // Input: {"balance": n}; empty: 0.
 //
-// The type can be durable: its image is JSON. What must survive stands in the
-// image: the transfers that are on their way, and the ids.
+// The type can be durable: its image is JSON. The image has the balance, the
+// transfers that are on their way, and the ids.
 #include <actord/commands.h>
 #include <actord/excerpt.h>
 #include <actord/json.h>
@@ -80,7 +80,7 @@ class Account : public actord::Process {
   }
 
   // The yields of the transfers stay after a restart. After an upgrade they
-  // stay because they are adopted.
+  // stay because Restore adopts them.
   actord::Status Restore(std::string_view /*method*/,
                          const actord::RestoreFrom& from,
                          actord::RestoreContext& context) {
@@ -194,7 +194,7 @@ class Account : public actord::Process {
 
   void OnCompletion(const actord::Event& event, actord::StepOutput& out) {
     const auto found = transfers_.find(event.tag());
-    if (found == transfers_.end()) return;  // of a log line
+    if (found == transfers_.end()) return;  // a log line
     const Transfer transfer = found->second;
     transfers_.erase(found);
     if (const actord::Error error = event.error()) {
@@ -230,7 +230,7 @@ class Account : public actord::Process {
   static void Log(std::string_view why, actord::StepOutput& out) {
     out.Yield(actord::commands::Log("warning", "account: " + std::string(why)));
   }
-  // The library repeats what it could not read.
+  // The library repeats the text that it could not read.
   static std::string Shown(const json::exception& error) {
     return actord::Excerpt(error.what(), 256);
   }

@@ -26,7 +26,7 @@ class Order : public actord::CoroutineProcess {
   static constexpr const char* kName = "order";
   static constexpr const char* kDoc = "Reserves, charges, or takes it back.";
   static constexpr actord::Method kMethods[] = {{"run", "Handles one order."}};
-  // Main depends on nothing but the input and what its commands answer.
+  // Main depends only on the input and the answers of its commands.
   static constexpr actord::Durability kDurability = actord::Durability::kReplay;
 
   actord::Status Init(std::string_view /*method*/, actord::Payload input) {

@@ -1,4 +1,4 @@
-// Takes the items out of a store that no daemon has. Nothing in it is changed.
+// Reads the items of a store that no daemon uses. Changes nothing in it.
 //
 // Thread-safety: pure functions of the store.
 #pragma once
@@ -14,7 +14,7 @@
 namespace actord::runtime {
 
 struct ExportOptions {
-  // Without its `use`; `is_thorough` as there.
+  // `use` must be empty; `is_thorough` has the same meaning as there.
   ExamineOptions store = {};
   // Only processes of this type, or with this PID, and no dead letters,
   // outcomes and ids. Empty: everything.
@@ -22,9 +22,9 @@ struct ExportOptions {
   Pid pid = {};
 };
 
-// Calls `use` with each item of the store as the next start would have it, the
-// StoreItem first. A damaged store gives no item: the report says what is
-// wrong. Errors: those of ExamineStore, and those of `use`. NOT_FOUND also: no
+// Calls `use` with each item that the next start would have, the StoreItem
+// first. For a damaged store `use` is not called, and the report has the
+// damage. Errors: the errors of ExamineStore and of `use`. NOT_FOUND also: no
 // process has the PID.
 absl::StatusOr<StoreReport> ExportStore(const ExportOptions& options,
                                         ItemReader::Use use);

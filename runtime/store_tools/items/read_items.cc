@@ -20,8 +20,8 @@ absl::Status Decode(std::string_view value, T& into) {
   return status.ok() ? status : absl::DataLossError(status.message());
 }
 
-// The key behind `key` with which a scan may go on when what follows `key`
-// cannot be read: a kind has at most 65,536 of them.
+// The next key at which a scan may continue if the entries after `key` cannot
+// be read. A kind has at most 65,536 such keys.
 std::string Behind(std::string key) {
   key.resize(kKeyKindBytes + 2, '\0');
   return BehindPrefix(key);
@@ -137,7 +137,7 @@ absl::StatusOr<StoreMeta> ItemReader::Meta() {
 
 absl::Status ItemReader::ReadRest(ProcessItem& process) {
   const std::string name = "process " + FormatPid(process.pid);
-  // What is lost of it, without which it cannot go on.
+  // A loss without which the process cannot continue.
   absl::Status broken;
   const auto image = state_.Get(KeyOf(KeyKind::kImage, process.pid));
   if (!image.ok()) return image.status();

@@ -1,4 +1,4 @@
-// Takes the items out of a state store.
+// Reads the items of a state store.
 //
 // Thread-safety: one thread at a time. Lifetime: ends before the state store.
 #pragma once
@@ -21,28 +21,29 @@ namespace actord::runtime {
 
 class ItemReader {
  public:
-  // `lost`: is told of each part that cannot be taken, and then the reader goes
-  // on without it; null: the first such part ends the reading with its error.
-  // Borrowed.
+  // `lost` is called for each part that cannot be read; the reader then
+  // continues without that part. Null: the first such part ends the reading
+  // with its error. Borrowed.
   using Lost = absl::FunctionRef<void(const std::string& what)>;
   ItemReader(StateStore& state, const Lost* lost)
       : state_(state), lost_(lost), buffers_(pool_) {}
   ItemReader(const ItemReader&) = delete;
   ItemReader& operator=(const ItemReader&) = delete;
 
-  // Calls `use` with the records of the journal, in their order; whatever it
-  // returns ends the walk. To be called first: the bodies that the journal
-  // alone has are kept in memory.
+  // Calls `use` with the records of the journal, in their order. An error of
+  // `use` ends the walk. To be called first: the bodies that only the journal
+  // has are kept in memory.
   using Records = absl::FunctionRef<absl::Status(
       absl::FunctionRef<absl::Status(const RecordView&)> use)>;
   absl::Status LoadBodies(Records records);
 
-  // What the state store says of the whole store. DATA_LOSS: nothing.
+  // The entry of the state store about the whole store. DATA_LOSS: there is
+  // none.
   absl::StatusOr<StoreMeta> Meta();
-  // All items but the StoreItem are those of these three functions, in their
-  // order: owners and plugins; the processes that are wanted; dead letters,
-  // outcomes and ids. Each kind is in the order of its keys. A function ends
-  // with the first error of `use`.
+  // These three functions, in this order, give all items except the StoreItem:
+  // owners and plugins; the wanted processes; dead letters, outcomes and ids.
+  // Each kind is in the order of its keys. A function ends with the first error
+  // of `use`.
   using Use = absl::FunctionRef<absl::Status(AnyItem&&)>;
   absl::Status ReadHead(Use use);
   absl::Status ReadProcesses(
@@ -50,17 +51,17 @@ class ItemReader {
   absl::Status ReadTail(Use use);
 
  private:
-  // Scans all that begins with `prefix`. `use` says what is wrong with an
-  // entry.
+  // Scans all keys that begin with `prefix`. `use` returns an error if an entry
+  // is wrong.
   absl::Status Scan(const std::string& prefix, const std::string& what,
                     absl::FunctionRef<absl::Status(std::string_view key,
                                                    std::string_view value)>
                         use);
-  // OK if the loss was told.
+  // OK if `lost` was called.
   absl::Status Lose(const std::string& what, const absl::Status& why);
-  // Gives the mail its body.
+  // Fills in the body of the mail.
   absl::Status Complete(uint64_t position, Mail& mail) const;
-  // An error: the process cannot be taken.
+  // An error: the process cannot be read.
   absl::Status ReadRest(ProcessItem& process);
   absl::Status ReadIds(Use use);
 

@@ -59,7 +59,7 @@ void ReadableJournal::OpenSegments(const std::string& directory,
               DecodeSegmentHeader(bytes, header) == Judgement::kGood &&
               header.store == meta_.store && header.place == place &&
               header.bytes == segment.bytes;
-    // Later files still say how far the journal may have gone.
+    // Later files still show how far the journal may have gone.
     if (goes_on) segments_.push_back(std::move(segment));
   }
 }

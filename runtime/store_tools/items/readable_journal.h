@@ -19,7 +19,7 @@ namespace actord::runtime {
 
 class ReadableJournal {
  public:
-  // An error: META cannot be read, so nothing else can.
+  // An error: META cannot be read, so the journal cannot be read either.
   static absl::StatusOr<ReadableJournal> Open(const std::string& directory,
                                               FileSystem& files);
 
@@ -29,11 +29,11 @@ class ReadableJournal {
 
   [[nodiscard]] const Meta& meta() const { return meta_; }
   [[nodiscard]] uint64_t first_lsn() const { return meta_.first_link.lsn; }
-  // Behind the last record that can be read.
+  // The position after the last readable record.
   [[nodiscard]] uint64_t end_lsn() const { return end_lsn_; }
   // No record of the store was at this position or behind it.
   [[nodiscard]] uint64_t bound_lsn() const { return end_lsn_ + bytes_; }
-  // The highest of the groups.
+  // The highest incarnation of the groups.
   [[nodiscard]] uint64_t incarnation() const { return incarnation_; }
 
  private:

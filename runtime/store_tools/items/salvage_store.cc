@@ -24,7 +24,7 @@
 namespace actord::runtime {
 namespace {
 
-// If nobody knows how far the journal went.
+// Bound for a journal whose length is unknown.
 constexpr uint64_t kUnknownBytes = uint64_t{1} << 40;
 constexpr uint64_t kDayNs = uint64_t{24 * 3600} * 1'000'000'000;
 
@@ -40,7 +40,7 @@ class Salvage {
   absl::Status OpenState();
   // Whether every entry can be read.
   bool IsWhole();
-  // Decides what the new store begins with; makes overlay_.
+  // Chooses the state with which the new store begins; makes overlay_.
   absl::Status Combine();
   // Applies the records from `from` on to the overlay.
   void Apply(uint64_t from);
@@ -165,7 +165,7 @@ absl::Status Salvage::Combine() {
 void Salvage::Apply(uint64_t from) {
   NoSource source;
   ApplierOptions options;
-  // What comes before a record that does not fit is kept.
+  // The changes of the records before a record that does not fit are kept.
   options.max_batch_bytes = 1;
   auto applier = JournalApplier::Open(*overlay_, source, options);
   absl::Status status = applier.status();
@@ -197,7 +197,7 @@ absl::StatusOr<StoreItem> Salvage::Whole(ItemReader& reader) {
     whole.incarnation = std::max(whole.incarnation, journal_->incarnation());
     whole.position = std::max(whole.position, journal_->bound_lsn());
   } else {
-    // Fingerprints of requests are of no use any more.
+    // Fingerprints of requests can no longer be compared.
     whole.id = {meta->applied, meta->incarnation};
     whole.position += kUnknownBytes;
   }
@@ -225,7 +225,7 @@ absl::Status Salvage::NameOwner(Owner owner) {
 }
 
 absl::Status Salvage::TakeProcess(ProcessItem& item) {
-  // Without its entry nobody knows what the number stood for.
+  // Without its entry the meaning of the number is unknown.
   if (!plugins_.contains(item.entry.plugin)) {
     item.entry.plugin = records::kNoPlugin;
   }
@@ -240,7 +240,7 @@ absl::Status Salvage::TakeProcess(ProcessItem& item) {
 
 absl::Status Salvage::TakeId(IdItem&& item) {
   if (item.entry.is_open && !pids_.contains(item.entry.pid)) {
-    // Nobody is going to answer.
+    // Nobody will answer this call.
     item.entry.is_open = false;
     item.entry.expires_ns = whole_.store_ns + kDayNs;
     item.answer = CallAnswer{.callee_ended = true};

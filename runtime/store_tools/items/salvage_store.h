@@ -1,13 +1,12 @@
-// Makes a new store from what is intact of a damaged one. The damaged one is
-// only read.
+// Makes a new store from the intact parts of a damaged store. Only reads the
+// damaged store.
 //
-//   journal          its records up to the first group that is damaged or
-//                    missing. Later groups may be intact, and rest on it.
-//   state store      with all of it, it is the state to which the records are
-//                    applied. With a part of it, the records are applied to
-//                    nothing if the journal still has the first one; otherwise
-//                    the entries that can be read are taken as they are.
-//   a process        with its image, or its whole history. An event whose
+//   journal its records up to the first group that is damaged or missing. Later
+//   groups may be intact, but they rest on that group. state store if it is
+//   whole, the records are applied to it. If a part is lost and the journal
+//   still has its first record, the records are applied to an empty state.
+//   Otherwise the readable entries are taken as they are. a process with its
+//   image, or its whole history. An event whose
 //                    content is lost is left out.
 //
 // Thread-safety: pure functions of the directories.
@@ -44,9 +43,9 @@ struct SalvageReport {
   uint64_t ids = 0;
   // The records before this position are in the new store.
   uint64_t position = 0;
-  // What is lost, with positions and processes.
+  // The losses, with positions and processes.
   std::vector<std::string> lost;
-  // That is not listed, because there is too much.
+  // Losses that are not listed, because there are too many.
   uint64_t more_lost = 0;
 
   void Lose(std::string what) {

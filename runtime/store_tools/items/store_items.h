@@ -1,10 +1,10 @@
-// What a store holds, item by item, without the way in which the state store
-// keeps it: to be taken out of one store and put into another.
+// The contents of a store, item by item, independent of the format of the state
+// store, so that they can move from one store to another.
 //
-// Every body is in its item. Positions are those of the journal of the store
-// that the items were taken from; a new store begins behind all of them.
+// Every body is in its item. Positions belong to the journal of the store from
+// which the items were read; a new store begins behind all of them.
 //
-// Thread-safety: plain values. Ownership: they own their contents.
+// Thread-safety: plain values. Ownership: values own their contents.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct ProcessItem {
     uint64_t position = 0;
     Mail mail = {};
   };
-  // An end that the process was not told.
+  // The end of a watched process that the process has not received yet.
   struct Exit {
     Pid of = {};
     uint64_t tag = 0;  // of the monitor; 0: a link
@@ -76,10 +76,10 @@ struct OutcomeItem {
 struct IdItem {
   uint8_t kind = 0;  // kSubmitId and its neighbours (state_keys.h)
   Owner owner = Owner::kNobody;
-  std::string id = {};    // not of the answer to a yield
-  YieldToken yield = {};  // of the answer to a yield
+  std::string id = {};    // unused for the answer to a yield
+  YieldToken yield = {};  // for the answer to a yield
   RequestEntry entry = {};
-  std::optional<CallAnswer> answer = {};  // of a call that is not open
+  std::optional<CallAnswer> answer = {};  // for a call that is not open
 };
 
 using AnyItem = std::variant<StoreItem, OwnerItem, records::Plugin, ProcessItem,

@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<StoreWriter>> StoreWriter::Begin(
 }
 
 absl::Status StoreWriter::Prepare() {
-  // Of an import that was interrupted.
+  // Left over from an interrupted import.
   absl::Status status = Remove(making_);
   if (status.ok()) status = files_.MakeDirectory(making_);
   std::error_code error;
@@ -115,7 +115,7 @@ absl::Status StoreWriter::Take(const StoreItem& item) {
   if (item.position < kFirstLsn || item.position % 8 != 0) {
     return Wrong(absl::StrCat("no record begins at position ", item.position));
   }
-  // PIDs have 32 bits for it.
+  // A PID has 32 bits for the incarnation.
   if (item.incarnation >
       std::numeric_limits<uint32_t>::max() - 2 * kRestoreIncarnations) {
     return Wrong(absl::StrCat("the incarnation ", item.incarnation,

@@ -2,8 +2,7 @@
 // records. The journal begins behind all positions of the items.
 //
 // The store is made beside its place, below NAME.importing, and moved there
-// when it is complete, so that whatever ends the program leaves no half of a
-// store.
+// when it is complete, so that no end of the program leaves half a store.
 //
 // Thread-safety: one thread at a time. Lifetime: ends before the file system.
 #pragma once
@@ -27,16 +26,16 @@ namespace actord::runtime {
 
 class StoreWriter {
  public:
-  // ALREADY_EXISTS: `directory` is there, and is not empty.
+  // ALREADY_EXISTS: `directory` exists and is not empty.
   static absl::StatusOr<std::unique_ptr<StoreWriter>> Begin(
       const std::string& directory, FileSystem& files);
-  // Removes what was made, unless End was called with success.
+  // Removes the unfinished store, unless End has succeeded.
   ~StoreWriter();
   StoreWriter(const StoreWriter&) = delete;
   StoreWriter& operator=(const StoreWriter&) = delete;
 
-  // The StoreItem first. INVALID_ARGUMENT: the item contradicts those before it
-  // or itself.
+  // The StoreItem first. INVALID_ARGUMENT: the item contradicts itself or an
+  // earlier item.
   absl::Status Add(const AnyItem& item);
   // Makes the store durable, checks it as `actorctl store verify` does, and
   // moves it to its place. DATA_LOSS: the items do not fit together.
@@ -58,9 +57,9 @@ class StoreWriter {
   absl::Status Take(const IdItem& item);
   absl::Status TakeMail(const ProcessItem& item);
   absl::Status TakeRest(const ProcessItem& item);
-  // The position is before that of the whole store.
+  // Checks that the position is before the position of the whole store.
   absl::Status Check(uint64_t position, const std::string& what) const;
-  // No item before had this key. `what`: names the item.
+  // Puts a key that no earlier item had. `what` names the item.
   absl::Status PutOnce(std::string key, std::string value,
                        const std::string& what);
   absl::Status Put(std::string key, std::string value);

@@ -1,4 +1,4 @@
-"""The metrics of the daemon, and what is made from them: alerts and a dashboard.
+"""The metrics of the daemon, and the alerts and the dashboard that use them.
 
 The tests with Prometheus itself need its programs `prometheus` and `promtool` in
 PATH (Debian's package prometheus), and are skipped without them."""
@@ -69,7 +69,7 @@ class MetricsTest(EmptyCase):
         self.check_names(set(after))
 
     def check_names(self, served):
-        """Tables, alerts and dashboard name what is served, and all of it."""
+        """Tables, alerts and dashboard name every served metric, and no other."""
         tables = set(make_dashboard.read_tables())
         # There is no certificate without TLS.
         tables.remove("actord_certificate_expiry_timestamp_seconds")

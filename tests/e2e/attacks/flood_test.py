@@ -54,7 +54,7 @@ class Floods(FloodCase):
 
     def test_endless_header_is_cut(self):
         processor = self.check_one(
-            "endless_header", "bytes that are no call and no message", 2)
+            "endless_header", "bytes that are neither a call nor a message", 2)
         self.assertLess(processor, 1 * self.factor)
 
     def test_rapid_reset_comes_again(self):

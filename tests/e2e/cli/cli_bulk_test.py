@@ -39,7 +39,7 @@ def read_to_the_end(screen):
 
 
 def read_until(screen, words):
-    """What was written to a pseudo-terminal, up to these words."""
+    """The text written to a pseudo-terminal, up to these words."""
     shown = b""
     while words not in shown:
         if not select.select([screen], [], [], WAIT_SECONDS)[0]:

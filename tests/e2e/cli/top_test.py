@@ -36,7 +36,7 @@ class Top(DaemonCase):
 
     def answer(self, program, question, key):
         """Types the key when the question is to be seen, and once more if it stays:
-        what is typed while the terminal takes nothing is no answer."""
+        keys typed while the terminal takes nothing are no answer."""
         program.until(question)
         program.type(key)
         typed = time.monotonic()
@@ -131,7 +131,7 @@ class Top(DaemonCase):
         program.type("\r")
         program.until(f"^PID: +{first}$")
         program.until("^State: +BLOCKED")
-        # What is typed ahead of a question is no answer to it.
+        # Keys typed before a question are no answer to it.
         program.type("ky")
         self.answer(program, f"^cancel {first} .* y/n", "n")
         program.until("^nothing was done")
@@ -175,7 +175,7 @@ class Top(DaemonCase):
         program.until("NO CONNECTION +seen [0-9]+m?s ago +next try in ")
         # By seconds, and with nobody pressing anything.
         program.until("seen [2-9]s ago")
-        program.until("^all 1 processes ")  # what was seen last
+        program.until("^all 1 processes ")  # the text seen last
         self.assertNotIn("SERVING", program.text())
         directory = self.directory / "again"
         directory.mkdir()
@@ -282,7 +282,7 @@ class Top(DaemonCase):
         shell.type("q")
         eventually(lambda: not shell.screen.alternate, "the terminal to be back")
         shell.type("echo status $?\n")
-        # The prompt may come behind what was typed.
+        # The prompt may come after the typed keys.
         shell.until("^(ready )?status 0")
         shell.type("exit\n")
         self.assertEqual(shell.wait(), 0)

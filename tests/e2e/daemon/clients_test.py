@@ -1,4 +1,4 @@
-"""Who is connected, and the end of one connection."""
+"""The list of connected clients, and the end of one connection."""
 
 import os
 import socket

@@ -260,7 +260,7 @@ class Log(ConfigCase):
         daemon = self.start_daemon("--log-format", "json", "--log-level",
                                    "debug")
         actor = self.connect(daemon)
-        # What is logged may hold anything.
+        # Logged text may hold any bytes.
         text = 'a "quoted" \\ line\nand \x01 \u00e9'
         actor.run("probe", json.dumps({
             "command": "log.write",

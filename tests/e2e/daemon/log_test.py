@@ -86,7 +86,7 @@ class PipeThatNobodyReads(LogCase):
                 told = sum(int(count) for count
                            in NOTICE.findall(text.decode()))
             self.assertEqual(told, dropped)
-            # What is written now is read again.
+            # Lines that are written now are read again.
             self.daemon.signal(signal.SIGTERM)
             text += pipe.read()
         self.assertEqual(self.daemon.wait(), 0)

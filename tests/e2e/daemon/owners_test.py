@@ -32,7 +32,7 @@ class Tenants(TokenCase):
 
     def setUp(self):
         super().setUp()
-        # An administrator who sees what is his own may call every method.
+        # An administrator who sees only his own processes may call every method.
         self.alice_token = self.token("admin", "--see", "own", name="alice")
         bob = self.token("client", name="bob")
         bob_ops = self.token("operator", "--see", "own", name="bob")

@@ -1,4 +1,4 @@
-"""Plugins that are wrong: the daemon says what is wrong and does not start, or the
+"""Plugins with defects: the daemon names the defect and does not start, or the
 process fails and the daemon serves on."""
 
 import unittest

@@ -74,7 +74,7 @@ class Flood(Quotas):
             self.assertGreater(refusal.retry_seconds, 0)
             self.assertLessEqual(refusal.retry_seconds, 0.2)
             time.sleep(refusal.retry_seconds)
-            # After the delay the call is served, whatever came before.
+            # After the delay the call is served, no matter which calls came before.
             self.alice.status()
             admitted += 1
             # Within its own quota.

@@ -95,7 +95,7 @@ class Reflection(DaemonCase):
 
 
 class Strangers(DaemonCase):
-    """Whatever somebody sends to the port, the daemon serves on."""
+    """The daemon continues to serve, no matter which bytes come to the port."""
 
     def test_bytes_that_are_no_http2(self):
         for data in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\0" * 1000,

@@ -54,7 +54,7 @@ class ThreadsCase(EmptyCase):
         return daemon
 
     def no_more_threads(self, daemon):
-        # By that user, for whom this takes no privilege.
+        # By that user, because this needs no privilege then.
         subprocess.run(["prlimit", "--pid", str(daemon.process.pid),
                         "--nproc=1:1"], check=True, **self.user.options())
 

@@ -1,4 +1,4 @@
-"""TLS: who is served, who is refused, and what the log says about it."""
+"""TLS: which clients are served and refused, and the log lines about them."""
 
 import re
 import socket
@@ -100,7 +100,7 @@ class Handshakes(TlsCase):
         lines = re.findall(r"TLS handshake of ipv4:127\.0\.0\.1:\d+ failed: (.*)",
                            daemon.log())
         self.assertEqual(len(lines), daemon.log().count("TLS handshake"))
-        # Each kind once, whatever strangers send.
+        # Each kind once, no matter what strangers send.
         self.assertEqual(len(lines), len(set(lines)), lines)
         self.assertLessEqual(len(lines), 4, lines)
 

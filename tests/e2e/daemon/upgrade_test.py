@@ -71,7 +71,7 @@ class Upgrades(UpgradeCase):
         self.actor.send(busy, "idle")
         state = self.goes_on_in(busy, "2")
         self.assertEqual((state["count"], state["errors"]), (1, 0))
-        # What is static in the plugin is each version's own.
+        # Each version of the plugin has its own static variables.
         self.assertEqual(state["begun"], 100)
         self.assertEqual(self.version("2")[1].processes_to_come, 0)
 

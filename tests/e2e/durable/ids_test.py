@@ -165,7 +165,7 @@ class Calls(StoreCase):
 
 
 class Owners(TokenCase):
-    """The processes of a client are its own over restarts, in whatever order the
+    """The processes of a client are its own over restarts, in any order the
     clients call."""
 
     def start(self, exit_status=-signal.SIGKILL):
@@ -235,7 +235,7 @@ class Owners(TokenCase):
 
 
 class Kills(StoreCase):
-    """SIGKILL at random moments, while clients repeat what has no answer."""
+    """SIGKILL at random moments, while clients repeat requests without an answer."""
 
     ROUNDS = 3 if SANITIZED else 8
     CLIENTS = 3  # each with a process; every second one calls

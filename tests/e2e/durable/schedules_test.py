@@ -26,7 +26,7 @@ class Schedules(StoreCase):
         self.clock = self.directory / "clock"
         self.ahead = 0
         # 10 minutes before a full hour, so that the minutes that pass in the test
-        # are those that it jumps over.
+        # are the times that it jumps over.
         self.jump(HOUR - time.time() % HOUR - 10 * MINUTE)
 
     def jump(self, seconds):

@@ -1,4 +1,4 @@
-"""Durable processes: they outlive the daemon, and what was acknowledged is there."""
+"""Durable processes: they outlive the daemon, and acknowledged work is there."""
 
 import random
 import signal

@@ -115,7 +115,7 @@ class StoreTools(StoreCase):
                      if json.loads(line)["kind"] == "process"]
         for change, why in ((lambda line: line.pop("pid"), "line 2: "),
                             (lambda line: line.update(pid="x"),
-                             "line 2: pid: it is no PID"),
+                             "line 2: pid: it is not a PID"),
                             (lambda line: line.update(colour="red"),
                              "line 2: colour: there is no such field")):
             line = json.loads(process)

@@ -20,7 +20,7 @@ FULL = os.environ.get("ACTORD_ATTACK") == "full"
 MIB = 1 << 20
 # How long a fast machine takes for _work.
 _WORK_SECONDS = 0.018
-# Options with which a daemon ends within END_SECONDS, whatever its clients do.
+# Options with which a daemon ends within END_SECONDS, no matter what its clients do.
 ENDS_SOON = ("--drain-timeout", "2s", "--force-timeout", "1s")
 END_SECONDS = 4
 

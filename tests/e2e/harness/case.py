@@ -24,7 +24,7 @@ DURABLE = process_pb2.DURABILITY_DURABLE
 
 
 class EmptyCase(unittest.TestCase):
-    """A test without a daemon, or one that starts what it needs."""
+    """A test without a daemon, or a test that starts the programs that it needs."""
 
     def setUp(self):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="actord-e2e-"))

@@ -10,7 +10,7 @@ INTERRUPTED = 130
 
 def awaits_signals(process, number):
     """Whether actorctl, just started, is ready to be interrupted: it blocks the
-    signal in all threads but the one that waits for it."""
+    signal in all threads except the thread that waits for it."""
     with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
         for line in file:
             if line.startswith("SigBlk:"):

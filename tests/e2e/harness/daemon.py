@@ -105,7 +105,7 @@ class Daemon:
 
 def run_actord(*options, environment=None, seconds=START_SECONDS, cwd=None,
                preexec_fn=None):
-    """Runs actord to its end, for what is expected not to serve."""
+    """Runs actord to its end, for tests that expect it not to serve."""
     return subprocess.run(
         [str(places.ACTORD), *(str(option) for option in options)],
         stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -80,7 +80,7 @@ class RawClient:
             seen = seen[-len(answer):] + got
 
     def reset(self):
-        """Ends it with a RST: no word, and what was under way is lost."""
+        """Ends it with a RST: bytes on their way are lost."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                                struct.pack("ii", 1, 0))
         self.socket.close()

@@ -55,7 +55,7 @@ class Screen:
         return ["".join(row).rstrip() for row in self._cells]
 
     def feed(self, text):
-        """Returns what is the beginning of a sequence."""
+        """Returns the rest if it is the beginning of a sequence."""
         while text:
             if text[0] != "\x1b":
                 self._write(text[0])

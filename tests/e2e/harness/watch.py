@@ -20,7 +20,7 @@ class Known:
         self.token = ""
 
     def take_over(self, other):
-        """All but what was said about gaps and beginnings."""
+        """All events except the lines about gaps and beginnings."""
         self.live = set(other.live)
         self.events = list(other.events)
         self.starts, self.ends = dict(other.starts), dict(other.ends)

@@ -108,7 +108,7 @@ class Limits(DaemonCase):
                "--max-yields", "2")
 
     def blocked_process(self):
-        """One that takes no message from its mailbox until it is completed."""
+        """A process that takes no message from its mailbox until it is completed."""
         pid = self.actor.submit("order", json.dumps(
             {"order": "o", "amount_cents": 1, "hold_ms": 0}).encode())
         eventually(lambda: self.actor.yields(pid=pid), "the payment")

@@ -1,4 +1,4 @@
-"""INVALID_ARGUMENT: what is malformed or too large is refused by its name."""
+"""INVALID_ARGUMENT: the error names the malformed or too large field."""
 
 import unittest
 
@@ -18,7 +18,7 @@ def submit_request(**fields):
 
 
 class Malformed(DaemonCase):
-    """INVALID_ARGUMENT: what is wrong is named."""
+    """INVALID_ARGUMENT: the error names the wrong field."""
 
     def refuse(self, method, request, field, message, reason="INVALID_FIELD"):
         call = getattr(self.actor.stub, method)
@@ -211,7 +211,7 @@ class TooLarge(DaemonCase):
         answer = self.actor.stub.CompleteYield(
             yield_pb2.CompleteYieldRequest(token=token, result=receipt)).answer
         self.assertEqual(answer, yield_pb2.CompleteYieldResponse.ANSWER_ACCEPTED)
-        # It arrived: what is too large now is the order's own result around it.
+        # It arrived: now the order's own result around it is too large.
         self.assertIn("the payload of a result",
                       self.actor.wait(pid).failure.message)
 

@@ -1,4 +1,4 @@
-"""The ledger of the Python example: what is charged stays charged."""
+"""The ledger of the Python example: charges stay."""
 
 import os
 import pathlib

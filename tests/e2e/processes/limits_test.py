@@ -126,7 +126,7 @@ class Flood(DaemonCase):
         before = self.daemon.resident_bytes()
         accepted, refused = self.flood(pid, 30, 4000)
         self.assertEqual(len(accepted) + refused, SENDERS * 30)
-        # The limit, which those that look at the same moment may pass.
+        # The limit, which threads that look at the same moment may pass.
         self.assertGreaterEqual(len(accepted), self.MESSAGES)
         self.assertLess(len(accepted), self.MESSAGES + SENDERS)
         self.assertEqual(self.actor.process(pid).mailbox_messages, len(accepted))

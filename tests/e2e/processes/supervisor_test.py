@@ -385,7 +385,7 @@ class Shutdown(SupervisorCase):
         self.assertEqual(self.ends(self.daemon), ["d", "c", "b", "a"])
 
     def test_a_supervisor_whose_parent_is_terminated_stops_its_own(self):
-        # Its link to the parent tells it; those that trap no exits just end.
+        # Its link to the parent tells it; processes that trap no exits just end.
         self.actor.terminate(self.start_nested())
         eventually(lambda: self.actor.status().counters.processes_live == 0,
                    "the whole tree's end")

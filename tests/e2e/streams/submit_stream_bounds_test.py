@@ -68,7 +68,7 @@ class Bounds(MeasuredCase):
 
     def test_outcomes_that_nobody_reads_take_bounded_memory(self):
         size, count = 512 << 10, 400
-        # With what is kept for others: 256 MiB.
+        # Together with the results kept for others: 256 MiB.
         before = self.daemon.resident_bytes()
         stream = self.stream(reads=False)
         stream.submit(*(submit_item("probe", b"%d" % size, method="big")
@@ -134,7 +134,7 @@ class BusyWorker(MeasuredCase):
     def busy(self):
         file = self.directory / "go"
         self.addCleanup(file.touch)
-        # One on the thread for those that block, one on the worker.
+        # One on the thread for blocking calls, one on the worker.
         for _ in range(2):
             pid = self.actor.submit("probe.blocking", str(file).encode(),
                                     "until")
@@ -173,7 +173,7 @@ class BusyWorker(MeasuredCase):
 
 class Clients(MeasuredCase):
 
-    # What is kept for others does not hide what is kept by mistake.
+    # Results kept for others do not hide results kept by mistake.
     OPTIONS = ("--result-max-bytes", "1MiB")
 
     def test_that_end_while_all_is_under_way_leak_nothing(self):

@@ -1,4 +1,4 @@
-"""A thousand clients that vanish without a word: what was accepted is carried out,
+"""A thousand clients that vanish without a word: accepted work is carried out,
 once, and the daemon gets back all that it held for them."""
 
 import json
@@ -150,7 +150,7 @@ class Vanishing(DaemonCase):
             else:
                 client.open("Submit")  # and no word more
 
-    # What has become of it.
+    # The state of it.
 
     def check_submissions(self):
         """Each one runs, once: with the same ids nothing more is started."""

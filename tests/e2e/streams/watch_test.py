@@ -155,7 +155,7 @@ class Resuming(WatchCase):
                          ["ended", "started", "started", "ended"])
 
     def test_connections_that_are_cut_lose_and_repeat_nothing(self):
-        # Whatever response was the last that arrived, the next watch begins
+        # After any last response, the next watch begins
         # behind it; `mistakes` would tell of a repeat.
         watch = self.watch().wait_until_begun()
         watch.cancel()
@@ -169,7 +169,7 @@ class Resuming(WatchCase):
             next_watch = self.watch(connection, goes_on=watch)
             self.end(started.pop(0))
             next_watch.wait_for(lambda: next_watch.responses, "a response")
-            # In the middle of whatever is under way.
+            # In the middle of other work.
             connection.close()
             next_watch.wait()
             watch = next_watch
@@ -201,7 +201,7 @@ class Resuming(WatchCase):
             self.end(new[0])
             again.wait_for_end_of(new[0])
             again.cancel()
-        # Between two pages: what has happened, and the rest of them.
+        # Between two pages: the events so far, and the rest of the pages.
         rest = self.watch(resume_token=watch.responses[0].resume_token)
         rest.wait_for(lambda: rest.complete, "the last page")
         pages = [len(one.snapshot.processes) for one in rest.responses

@@ -203,8 +203,8 @@ TEST_F(AccountTest, RemembersTheLastHundredIds) {
   EXPECT_EQ(Balance(a), 102);
 }
 
-// The bank: whatever is repeated or refused, and whenever a process crashes, no
-// money appears or is lost.
+// The bank neither makes nor loses money, no matter which transfers are
+// repeated or refused, and when processes crash.
 TEST(BankTest, KeepsItsSum) {
   ForEachSeed(kCrashSeeds, [](uint64_t seed) {
     constexpr int kAccounts = 5;

@@ -1,4 +1,5 @@
-// Cron expressions: what is read, what is refused, and the times they name.
+// Cron expressions: which ones are accepted, which are refused, and the times
+// that they name.
 #include "handlers/schedule/cron_expression.h"
 
 #include <gmock/gmock.h>

@@ -113,7 +113,7 @@ TEST(SdkDurable, RestoreIsToldWhyItIsCalled) {
 TEST(SdkDurable, AnOlderDaemonOnlyUpgrades) {
   actord_restore restore{};
   restore.struct_size = offsetof(actord_restore, reason);
-  // Whatever lies behind the struct is not read.
+  // Bytes after the struct are not read.
   restore.reason = ACTORD_RESTORE_RECOVERY;
   restore.from_flat_version = 9;
   const RestoreFrom from = detail::ToRestoreFrom(restore);

@@ -63,7 +63,7 @@ TEST_F(SupervisorTest, OfTooManyThatWaitForTheStartTheOldestIsRefused) {
   EXPECT_EQ(TakeTold(), expected);
 }
 
-// Every answer fits into the payload limit, whatever its content.
+// Every answer fits into the payload limit, regardless of its content.
 TEST_F(SupervisorTest, AnswersFitIntoSmallPayloads) {
   Harness harness = MakeHarness({.max_payload_bytes = 4096});
   const Pid supervisor = Begin(harness, TreeOf("one_for_one", {}));

@@ -76,8 +76,7 @@ class Walk {
     return spec;
   }
 
-  // Carries out the plan's actions, except those that other processes carry
-  // out.
+  // Carries out the plan's actions, except the actions of other processes.
   void Act() {
     std::vector<SupervisorPlan::Action> actions = plan_.Next(now_);
     for (size_t i = 0; i < actions.size(); ++i) {

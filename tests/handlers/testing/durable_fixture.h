@@ -46,7 +46,7 @@ class Counted {
 };
 
 // An image type. "add N" adds, "get" sends the sum to the sender, "stop" ends
-// with the sum. Its input says what is wrong with it.
+// with the sum. Its input chooses its defect.
 class Tally : public actord::Process {
  public:
   static constexpr const char* kName = "tally";

@@ -1,5 +1,5 @@
-// A ledger: records each number once and in order, whatever versions of the
-// plugin it runs in.
+// A ledger: records each number once and in order, in any sequence of versions
+// of the plugin.
 #include <actord/plugin.h>
 
 #include <atomic>

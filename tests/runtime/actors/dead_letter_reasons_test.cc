@@ -26,7 +26,7 @@ class DeadLetterReasonsTest : public ::testing::Test {
   Pid Idle() {
     return core_->Submit([](Events, StepOutput&) {});
   }
-  // One that takes no messages.
+  // Begins a process that takes no messages.
   Pid Deaf() {
     return core_->Submit([](Events, StepOutput& out) {
       out.Yield("sleep", "1000000000000");

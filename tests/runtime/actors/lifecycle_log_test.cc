@@ -1,4 +1,5 @@
-// The log of starts and ends: what it says, what it keeps, whom it wakes.
+// The log of starts and ends: its events, its limits, and the readers that it
+// wakes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Watches that begin, read and end while processes start and end: whatever the
-// moment, a snapshot and the events behind it show exactly what lives.
+// Watches that begin, read and end while processes start and end: at every
+// moment a snapshot and the events after it show exactly the live processes.
 #include <atomic>
 #include <memory>
 #include <random>
@@ -157,7 +157,7 @@ TEST_P(LifecyclesOfThreads, AViewIsRightAgainAfterALoss) {
   EXPECT_GT(lost_, 0u);
 }
 
-// Who is told of a start or an end finds it in the log.
+// A caller that is told of a start or an end finds it in the log.
 TEST_P(LifecyclesOfThreads, WhoIsToldOfAnEventFindsItThere) {
   RuntimeOptions options;
   options.workers = GetParam();

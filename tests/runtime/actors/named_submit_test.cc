@@ -1,4 +1,4 @@
-// Submits for a name: one holder at a time, whoever comes first.
+// Submits for a name: there is one holder at a time, the first one that comes.
 #include <atomic>
 #include <set>
 #include <thread>
@@ -98,8 +98,8 @@ TEST_P(NamedSubmit, NoMessageIsLostAndNoNameIsHeldTwice) {
       Eventually([&] { return runtime_->Stats().processes_live == 0; }));
   EXPECT_TRUE(Eventually(
       [&] { return absl::IsNotFound(runtime_->FindName("x").status()); }));
-  // One that came into an ending process's mailbox is dropped by whoever has
-  // the place next, perhaps nobody.
+  // A message in the mailbox of an ending process is dropped by the next
+  // process in the slot, if there is one.
   EXPECT_LE(received + runtime_->Stats().dead_letters, accepted);
   EXPECT_GE(received, kThreads);
 }

@@ -102,7 +102,7 @@ TEST_F(Named, WhoeverHearsOfTheEndFindsTheNameFree) {
   pids_["watcher"] = core_->Submit([&](Events events, StepOutput& out) {
     for (const Event event : events) {
       if (event.is_message()) (void)out.Monitor(PidOf("a"));
-      // Not who finds it: nobody finds one who has ended.
+      // Counts names, because a look-up never finds an ended process.
       if (event.is_exit()) held = core().names.size();
     }
   });

@@ -34,7 +34,7 @@ class ResultsTest : public ::testing::Test {
     given_.result_max_bytes = 16 * 10'000;
     limits_.Set(given_);
   }
-  // What an Await that does not wait is told.
+  // The answer of an Await that does not wait.
   absl::StatusOr<Outcome> Ask(Results& results, const Pid& pid) {
     std::optional<absl::StatusOr<Outcome>> answer;
     EXPECT_EQ(results.Await(
@@ -220,7 +220,8 @@ TEST_F(ResultsTest, OfManyAllThatAreKeptAreFoundAndNoOthers) {
   }
 }
 
-// Whoever asks finds the newest, however many have come since the last asked.
+// An Await finds the newest result, no matter how many have come since the last
+// Await.
 TEST_F(ResultsTest, TheNewestIsFoundAtOnce) {
   given_.result_max_bytes = 256 * 100'000;
   limits_.Set(given_);

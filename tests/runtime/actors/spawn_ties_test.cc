@@ -119,7 +119,8 @@ TEST_F(SpawnTies, AnInitThatRefusesIsToldByTheCompletionAlone) {
   EXPECT_EQ(core().ties.size(), 0u);
 }
 
-// A child that ends in its first step: the PID is told before the end.
+// For a child that ends in its first step, the parent learns the PID before the
+// end.
 TEST_F(SpawnTies, TheEndComesBehindTheCompletion) {
   Start();
   child_.step = [](Events, StepOutput& out) {

@@ -1,5 +1,5 @@
-// Whoever watches processes as a test: counts how often it was woken, and folds
-// what it reads into the set of what lives.
+// A watcher of processes for a test: counts how often it was woken, and folds
+// the events that it reads into the set of live processes.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -320,7 +320,8 @@ TEST_F(Watched, TheLimitOfWatchesCountsExitsThatWereNotSeen) {
   const uint64_t word = core_->process(pids_["watcher"]).activity;
   EXPECT_EQ(Activity::Messages(word), 100'000u);
   Begin("other");
-  // One that traps exits is told that there is no room, with no exit to spare.
+  // A process that traps exits gets an exit that says that there is no room,
+  // although no place for an exit is left.
   Begin("trapper", "trapping");
   Link("trapper", "watcher");
   EXPECT_THAT(Told("trapper"),

@@ -51,8 +51,8 @@ class ToldTest : public ::testing::Test {
     pids_[name] = pid;
     return pid;
   }
-  // The process does this in its next step, which is run, with whatever comes
-  // of it.
+  // Lets the process do this in its next step, and runs that step with
+  // everything that follows from it.
   void Do(const std::string& name, Act act) {
     DoLater(name, std::move(act));
     core_->Settle();

@@ -1,12 +1,12 @@
 // The program ends at each call of the file system, and again during recovery.
-// Whatever the disk has kept, the promises hold:
+// The promises hold, no matter what the disk has kept:
 //
-//   1. What was acknowledged is there.
-//   2. Nothing acts twice, and nothing that nobody has sent is there.
-//   3. What anybody outside has seen is there.
+//   1. Acknowledged work is there.
+//   2. No message acts twice, and no message is there that nobody has sent.
+//   3. Everything that a client has seen is there.
 //   4. Money that processes send to each other is neither lost nor made.
 //   5. A request or a call under an id acts once, however often it is repeated
-//      before and after the end; a repeat is answered as the first was.
+//      before and after the end; a repeat gets the answer of the first.
 //
 // Each deposit is another power of two, so a balance says which deposits are in
 // it, and how often.

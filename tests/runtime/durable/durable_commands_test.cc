@@ -323,8 +323,8 @@ class Sweep {
         << notes;
     const auto child = world.runtime().names.Find(Owner::kNobody, "child");
     EXPECT_EQ(child.ok() ? "=" + FormatPid(*child) : "", done[4]) << notes;
-    // No command is left without a completion: each tag below the last one that
-    // was completed is completed.
+    // No command is left without a completion: each tag below the last
+    // completed tag is completed.
     size_t last = 0;
     for (size_t tag = 1; tag < done.size(); ++tag) {
       if (!done[tag].empty()) last = tag;

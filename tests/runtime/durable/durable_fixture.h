@@ -196,7 +196,8 @@ class DurableWorld {
     clock.AdvanceNs(ns);
     if (core) core->clock.manual.AdvanceNs(ns);
   }
-  // Ends the program where it is. What was not synced is lost, or not.
+  // Ends the program at this point. Data that was not synced may be lost or
+  // not.
   void Crash(bool keep_cache, size_t kept_batches = 0) {
     disk.CrashAt(disk.calls());
     Stop();
@@ -224,7 +225,7 @@ class DurableWorld {
     } while (store->Work());
   }
 
-  // Lets time pass, and does what is due.
+  // Lets time pass, and runs everything that is due.
   void Elapse(uint64_t ns) {
     Pass(ns);
     core->WakeAll();

@@ -1,5 +1,5 @@
-// A disk that is behind, and one that is full: nothing that was acknowledged is
-// lost, no worker waits for the disk, and all goes on when there is room.
+// A disk that is behind, and a full disk: no acknowledged work is lost, no
+// worker waits for the disk, and everything continues when there is room.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -135,7 +135,7 @@ class SmallDisk : public FullDisk {
     }
     return puppets;
   }
-  // The disk has this much room beside what is used.
+  // Leaves this much free room on the disk.
   void Leave(uint64_t bytes) {
     world_.disk.set_capacity(SimulatedDisk::kNever);
     const absl::StatusOr<DiskSpace> space = world_.disk.Space("/srv");

@@ -1,5 +1,5 @@
-// Messages that want an answer: exactly one for each, whatever becomes of the
-// two.
+// Messages that want an answer: each gets exactly one, no matter how caller and
+// callee end.
 #include "runtime/effects/calls.h"
 
 #include <chrono>
@@ -269,7 +269,7 @@ TEST_F(Called, OneselfToo) {
   EXPECT_THAT(Told("caller"), ElementsAre("c:0:yes"));
 }
 
-// Whoever never answers does not gather what nobody waits for.
+// A process that never answers does not accumulate calls that nobody waits for.
 TEST_F(Called, GivenUpCallsAreForgotten) {
   Start();
   for (int i = 0; i < 1000; ++i) {

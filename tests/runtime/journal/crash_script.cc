@@ -90,7 +90,7 @@ std::string CrashScript::Play() {
       while (journal_->Work()) {
       }
     } else if (choice < 92) {
-      // Somewhere in what is acknowledged.
+      // A position within the acknowledged records.
       const uint64_t first = journal_->FirstLsn();
       const uint64_t to =
           first + random_.Next() % (journal_->DurableLsn() - first + 1);
@@ -143,7 +143,7 @@ std::string CrashScript::Check() {
     }
     ++count;
   }
-  // What is missing must be the end, and acknowledged to nobody.
+  // Missing records must be at the end, and not acknowledged.
   if (count < appended_.size() && appended_[count].lsn < acknowledged_) {
     return absl::StrCat("position ", appended_[count].lsn,
                         " was acknowledged and is missing");

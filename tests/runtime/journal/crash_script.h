@@ -23,17 +23,17 @@ class CrashScript {
   CrashScript(SimulatedDisk& disk, uint64_t seed);
 
   // Opens the store. Empty: it is open, or the program ended or failed on the
-  // way, as the disk was told to. Otherwise what is wrong.
+  // way, as the disk was told. Otherwise the mistake.
   std::string Open();
-  // Plays the script until its end, or until the program ends or fails.
-  // Returns what is wrong; empty: nothing.
+  // Plays the script until its end, or until the program ends or fails. Returns
+  // the mistake; empty: there is none.
   std::string Play();
-  // What is wrong with the store; empty: nothing. What is missing and nobody
-  // was told of is forgotten.
+  // The mistake in the store; empty: there is none. Forgets missing records
+  // that were not acknowledged.
   std::string Check();
   // The program ends without a word.
   void Drop() { journal_.reset(); }
-  // Appends a record and makes it durable. Returns what is wrong.
+  // Appends a record and makes it durable. Returns the mistake.
   std::string AppendOne();
 
   [[nodiscard]] bool is_open() const { return journal_ != nullptr; }

@@ -1,6 +1,6 @@
 // The script of crash_script.h ends at each call of the system: by a crash, or
 // because the call fails. Then the store recovers, or crashes again on the way,
-// twice, and what was acknowledged is there.
+// twice, and all acknowledged records are there.
 //
 // By default some of the calls are tried. ACTORD_JOURNAL_CRASHES=all tries
 // each, which takes some minutes; ACTORD_JOURNAL_SEED=N plays another script.

@@ -208,7 +208,7 @@ TEST_F(JournalTest, WithoutRoomItIsBehindAndResumesByItself) {
     (void)journal_->Work();
     ASSERT_LT(expected.size(), 100u);
   }
-  // What is in flight still becomes durable: two segments are there.
+  // Records in flight still become durable: two segments are there.
   expected.emplace_back("in flight");
   AppendDurably(expected.back());
   EXPECT_TRUE(journal_->Behind());
@@ -237,7 +237,8 @@ TEST_F(JournalTest, SegmentsLeaveTheRoomThatOthersNeed) {
   Open();
   WorkAll();
   const uint64_t made = journal_->Stats().segments_made;
-  // What is used, and a segment, but not what others need beside it.
+  // Room for the used segments and one more, but not for the bytes to keep
+  // free.
   disk_.set_capacity((made + 1) * (1 << 20) + (2 << 20) - (64 << 10));
   // Begins the second segment, so another one is wanted.
   for (int i = 0; i < 20; ++i) {

@@ -344,7 +344,7 @@ TEST_P(JournalFaultThreadsTest, AStopDoesNotWaitForRoom) {
   Await([&] { return disk_.Files().size() == 5; });
   disk_.set_capacity(3 << 20 | 64 << 10);
   const std::string payload(50000, 'p');
-  // More than two segments hold; what is left waits in the ring.
+  // More than two segments hold; the rest waits in the ring.
   while (journal_->Tail() < (9 << 18)) {
     Await([&] {
       return journal_->Tail() - journal_->DurableLsn() < (600 << 10);

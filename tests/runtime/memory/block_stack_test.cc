@@ -57,8 +57,8 @@ TEST(BlockStack, StacksUseTheirBlocksInTurn) {
   EXPECT_EQ(pool.size(), at_hand);
 }
 
-// No block is given to two, and memory is taken only for those that are needed
-// at the same time.
+// No block is given out twice, and memory is taken only for blocks that are
+// needed at the same time.
 TEST(BlockStack, BlocksThatAreGivenBackAreUsedAgain) {
   constexpr size_t kBlocks = 10 * Stack::Pool::kSlabBlocks;
   Stack::Pool pool;

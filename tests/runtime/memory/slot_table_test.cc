@@ -101,7 +101,7 @@ TEST(SlotTable, ALargeTableIsUsedUpWhateverOtherCachesHold) {
   for (Table::Cache& other : idle) {
     EXPECT_EQ(other.Allocate(table), Table::kNoSlot);
   }
-  // One that comes back, to whomever, is free for whoever wants it.
+  // A slot that comes back to any cache is free for every cache.
   for (Table::Cache& other : idle) {
     other.Free(table, slots.back());
     in_use.erase(slots.back());

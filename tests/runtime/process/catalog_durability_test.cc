@@ -47,7 +47,7 @@ TEST(CatalogDurability, APluginOfAnOlderAbiIsVolatile) {
   Catalog catalog;
   actord_process_type old = FlatType();
   old.struct_size = offsetof(actord_process_type, durability);
-  // Whatever lies behind the struct is not read.
+  // Bytes after the struct are not read.
   old.durability = 77;
   ASSERT_TRUE(catalog.AddProcessType(&old, "p").ok());
   EXPECT_EQ(catalog.FindProcessType("flat")->durability,

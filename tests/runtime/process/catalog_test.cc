@@ -195,7 +195,7 @@ TEST(Catalog, TakesATypeOfTheFirstVersionOfTheAbi) {
   Catalog catalog;
   actord_process_type old = ValidType();
   old.struct_size = offsetof(actord_process_type, snapshot);
-  // Whatever lies behind it is not looked at.
+  // Bytes after the struct are not read.
   old.snapshot = [](const void*, actord_step*) -> int32_t { return 0; };
   old.restore = [](void*, const actord_restore*, actord_step*) -> int32_t {
     return 0;
@@ -248,7 +248,7 @@ TEST_F(CatalogVersions, ReplaceWhatTheyHaveAndLeaveTheRest) {
   EXPECT_EQ(catalog_.FindCommand("x")->descriptor, &x2_);
   EXPECT_EQ(catalog_.process_types().size(), 2u);
   EXPECT_EQ(catalog_.commands().size(), 2u);
-  // Who has them keeps them.
+  // Processes that have the old version keep it.
   EXPECT_EQ(first->descriptor, &a1_);
   EXPECT_FALSE(first->in_force);
   EXPECT_FALSE(x->in_force);
@@ -316,12 +316,13 @@ TEST_F(CatalogVersions, ThatCannotRestoreCallFormerUpgradesOff) {
   a3_.restore = nullptr;
   ASSERT_TRUE(Add("3", {&a3_}, {}).ok());
   EXPECT_EQ(first->upgrade_to, nullptr);
-  // One that can takes them up again.
+  // A version that can continues them again.
   ASSERT_TRUE(Add("2", {&a2_}, {}).ok());
   EXPECT_EQ(first->upgrade_to, catalog_.FindProcessType("a"));
 }
 
-// Whoever finds a newer version finds the commands that came with it.
+// A process that finds a newer version also finds the commands that came with
+// it.
 TEST_F(CatalogVersions, AreInForceBeforeAProcessMeetsThem) {
   ASSERT_TRUE(Add("1", {&a1_}, {{&x1_, nullptr}}).ok());
   const ProcessType* const first = catalog_.FindProcessType("a");

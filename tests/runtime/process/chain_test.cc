@@ -94,7 +94,7 @@ TEST_F(Chain, ComesInOrderAndLeavesNothingCounted) {
   }
 }
 
-// Who has 256 events for a step takes no more.
+// A step that has 256 events takes no more.
 TEST_F(Chain, IsTakenWholeUnlessTheStepHasEnough) {
   for (const bool behind_another : {false, true}) {
     SCOPED_TRACE(behind_another);
@@ -142,7 +142,7 @@ TEST_F(Chain, ComesBesideManyCompletions) {
   core_->Settle();
 }
 
-// What was counted before it may be pushed behind it.
+// A message that was counted before the chain may be pushed after it.
 TEST_F(Chain, IsTakenThoughWhatWasCountedBeforeItIsNotThereYet) {
   Start();
   Envelope* const late = NewMessage("late");

@@ -66,7 +66,7 @@ TEST(PidText, OfAnythingElseIsRefused) {
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(ReasonOf(parsed.status()), reason::kInvalidPid);
     EXPECT_EQ(FieldOf(parsed.status()), "pid");
-    // What was wrong, but no more of it than fits a line.
+    // The error repeats the wrong text only as far as it fits a line.
     EXPECT_LT(parsed.status().message().size(), 250u);
   }
   EXPECT_THAT(std::string(ParsePid("a\x01\xff").status().message()),

@@ -101,9 +101,9 @@ TEST_F(HoldTest, GivesItsWorkerUp) {
   hold_.Leave();
 }
 
-// Two threads that run, and one that takes from either what it can and gives it
-// to the other. What belongs to the worker is plain memory: whoever uses it
-// beside the holder is caught by ThreadSanitizer, or miscounts.
+// Two threads run, and a third takes the worker from either and gives it to the
+// other. The worker's data is plain memory: a thread that uses it beside the
+// holder is caught by ThreadSanitizer, or miscounts.
 TEST(HoldStress, AWorkerHasOneThreadAtATime) {
   ASSERT_TRUE(Hold::CanTake());
   constexpr uint64_t kTurns = 100'000;

@@ -131,7 +131,7 @@ TEST_F(OwnerLinesTest, ALatecomerWaitsForOneTurnOfEachOther) {
 TEST_F(OwnerLinesTest, ForgetsOwnersThatHaveNothing) {
   for (uint16_t i = 1; i < 1000; ++i) PushMany(Owner{i}, 1);
   EXPECT_EQ(Take(2000).size(), 999u);
-  // Owners come and go for ever, and all that is left is who has to pay.
+  // Owners come and go for ever, and only owners with a debt stay.
   PushMany(kBob, 3);
   PushMany(kAlice, 3);
   EXPECT_EQ(Take(10).size(), 6u);

@@ -204,7 +204,7 @@ TEST_F(SchedulerTest, ABatchFromTheGlobalQueueIsBounded) {
     for (size_t i = 0; i < c.waiting; ++i) scheduler.EnqueueBack((*this)[i]);
     EXPECT_EQ(scheduler.TakeGlobal(here), (*this)[0]);
     EXPECT_EQ(here.ready.SizeOf(), c.filled + c.moved);
-    // What was not moved is still there.
+    // The processes that were not moved are still there.
     WorkerQueue other(99, clock_.MonotonicNs());
     size_t left = 0;
     while (scheduler.TakeGlobal(other) != nullptr) {
@@ -328,7 +328,7 @@ TEST(IdleWorkers, EachSleepEndsOnceHoweverManyWakeIt) {
     if (idle.EndSleep(0)) {
       ++ended;
     } else {
-      // Whoever claimed it is about to count that.
+      // The thread that claimed it is about to count that.
       while (claimed == before) std::this_thread::yield();
     }
   }

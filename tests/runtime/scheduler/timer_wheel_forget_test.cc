@@ -154,7 +154,7 @@ TEST_F(ForgettingTimers, AfterMostHaveFiredOthersDoNotBecomeAsMany) {
   EXPECT_THAT(wheel_.Size(), Le(kFew * 5 / 4));
 }
 
-// What was moved in pieces and is empty now is a slot like any other.
+// A slot that was moved in pieces and is empty now is a slot like any other.
 TEST_F(ForgettingTimers, ASlotWhoseRestIsForgottenIsMovedNoMore) {
   constexpr size_t kTimers = 2 * kFew;
   for (size_t i = 0; i < kTimers; ++i) wheel_.Add(i, kSlotNs + 36 * kTickNs);
@@ -182,7 +182,8 @@ TEST_F(ForgettingTimers, WhatWasForgottenIsLookedForOnce) {
   EXPECT_EQ(wheel_.EarliestNs(), 151 * kSlotNs);
 }
 
-// The walk was in the middle of it, and had not come to those that are left.
+// The walk was in the middle of the slot, and had not reached the remaining
+// timers.
 TEST_F(ForgettingTimers, ASlotMayHaveBecomeSmallerMeanwhile) {
   constexpr size_t kNear = 20'000;
   constexpr size_t kTaken = 3'000;

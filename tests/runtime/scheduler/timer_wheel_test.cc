@@ -1,4 +1,4 @@
-// The timing wheel: when what was added is due.
+// The timing wheel: added timers become due at their time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ TEST(TimerWheel, KnowsTheFirstOfASlotToTheTick) {
   EXPECT_EQ(wheel.FirstDueNs(), TimerWheel::kNever);
 }
 
-// Whoever sleeps until the earliest time need not hear of a later one.
+// A thread that sleeps until the earliest time need not learn of a later one.
 TEST(TimerWheel, OnlyAnEarlierTimerMakesTheEarliestTimeEarlier) {
   TimerWheel wheel(0);
   wheel.Add(1, 10 * kTickNs);
@@ -102,7 +102,7 @@ TEST(TimerWheel, OnlyAnEarlierTimerMakesTheEarliestTimeEarlier) {
   EXPECT_EQ(wheel.EarliestNs(), 5 * kTickNs);
   EXPECT_THAT(Due(wheel, 15 * kTickNs), ElementsAre(3, 1));
   EXPECT_EQ(wheel.EarliestNs(), 20 * kTickNs);
-  // What was due long ago is due now.
+  // A timer that was due long ago is due now.
   wheel.Add(4, 3 * kTickNs);
   EXPECT_LE(wheel.EarliestNs(), 15 * kTickNs);
   EXPECT_THAT(Due(wheel, 15 * kTickNs), ElementsAre(4));
@@ -144,7 +144,7 @@ TEST(TimerWheel, ASlotThatIsMovedDownIsMovedInPieces) {
   EXPECT_THAT(advance(), IsEmpty());
   EXPECT_EQ(wheel.EarliestNs(), now) << "more of it is left to move";
   EXPECT_EQ(wheel.FirstDueNs(), now);
-  // One that is due before them all.
+  // A timer that is due before all others.
   wheel.Add(kTimers, 0);
   int calls = 1;
   std::vector<uint64_t> due;

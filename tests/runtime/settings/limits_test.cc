@@ -142,7 +142,7 @@ TEST_F(LiveLimitsTest, AnIdleRuntimeForgetsItsResults) {
     const RuntimeStats stats = runtime_->Stats();
     return stats.results_kept == 0 && stats.results_bytes == 0;
   }));
-  // Also those that were to be kept for longer.
+  // Also the results that were to be kept for longer.
   Set([](Limits& limits) { limits.result_ttl = absl::Hours(1); });
   MustSubmit(done);
   EXPECT_TRUE(

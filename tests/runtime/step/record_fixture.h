@@ -131,8 +131,8 @@ class Records : public ::testing::Test {
     EncodeRecord(input, record, bytes);
     return bytes;
   }
-  // The record's bytes when it has been read and written again; what is wrong
-  // with it, if it cannot be read.
+  // The record's bytes when it has been read and written again; the error, if
+  // it cannot be read.
   std::string Again(std::string_view bytes) {
     DecodedRecord decoded;
     const absl::Status status = DecodeRecord(bytes, buffers_, decoded);

@@ -133,7 +133,7 @@ class ExpectedState {
                 const Pid& pid);
   void Answer(uint64_t call, const std::string& text);
   void Post(uint64_t position, Event event);
-  // A message: a process of another owner is as one that does not live.
+  // A message: a process of another owner counts as not alive.
   void PostFrom(uint16_t owner, uint64_t position, Event event);
   void Fail(const Pid& caller, uint64_t tag, uint64_t call);
   void Watch(const Pid& watcher, const Pid& watched, uint64_t tag);

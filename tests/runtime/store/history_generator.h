@@ -51,7 +51,7 @@ class HistoryGenerator {
   Pid NewPid() {
     return HomePid(static_cast<uint32_t>(Below(kHomes)), 1, ++slots_, 1);
   }
-  // Any living process, now and then one that has ended or is volatile.
+  // Any live process, now and then an ended or a volatile process.
   Pid AnyPid() {
     if (!ended_.empty() && OneIn(12)) return ended_[Below(ended_.size())];
     if (OneIn(15)) return {1, 7, 3, 5};

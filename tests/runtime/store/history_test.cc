@@ -1,5 +1,5 @@
-// Random histories make the state that they must make, however the records fall
-// into batches, and whatever a crash loses.
+// Random histories make the state that they must make, no matter how the
+// records are divided into batches and how much a crash loses.
 //
 // ACTORD_STORE_SEEDS: the number of seeds, 300 unless set, and 60 with
 // AddressSanitizer. ACTORD_STORE_FIRST_SEED: the first, 1 unless set.
@@ -37,7 +37,7 @@ uint64_t Seeds() { return Setting("ACTORD_STORE_SEEDS", kSeeds); }
 
 using Lines = std::vector<std::string>;
 
-// What is only in one of the two.
+// The lines that are only in one of the two.
 std::string Difference(const Lines& is, const Lines& expected) {
   Lines more;
   Lines less;
@@ -167,7 +167,7 @@ TEST_F(RandomHistory, MakesTheSameStateWhereverTheStoreHasCrashed) {
   });
 }
 
-// Each batch in turn is the last one that a crash has left.
+// Each batch in turn is the last batch that a crash has left.
 TEST_F(RandomHistory, SurvivesACrashAfterEachBatch) {
   ForEachSeed(30, [](uint64_t seed) {
     History history = History::Random(seed, 80);

@@ -42,7 +42,7 @@ TEST(NewMail, TakesFromTheFrontAndFromTheMiddle) {
     EXPECT_EQ(mail.Take(position)->tag, position);
     EXPECT_FALSE(mail.Take(position).has_value());
   }
-  // What was taken is forgotten, and the rest stays.
+  // Taken mail is forgotten, and the rest stays.
   mail.Add(101, MailOf(101));
   EXPECT_FALSE(mail.Take(50).has_value());
   EXPECT_EQ(TagsOf(mail).size(), 51);

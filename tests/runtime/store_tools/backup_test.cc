@@ -151,7 +151,7 @@ TEST_F(BackupTest, HoldsWhatWasDurableBefore) {
   EXPECT_FALSE(fs::exists(directory_ + "/restored/BACKUP"));
   Open("restored");
   EXPECT_EQ(CountOwners(), 300);
-  // No PID of the copy is one that the store gives out meanwhile.
+  // The copy gives out no PID that the store gives out in the meantime.
   EXPECT_GT(store_->journal().report().incarnation,
             incarnation + kRestoreIncarnations);
   // It takes more, and starts again.

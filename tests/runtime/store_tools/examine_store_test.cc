@@ -263,7 +263,7 @@ TEST_F(ExamineStoreTest, OverlayShowsBothAndChangesNothing) {
   EXPECT_EQ(*world.state.Get("d"), "1");
 }
 
-// Whatever the applier makes fits together, after each round.
+// Every state that the applier makes fits together, after each round.
 TEST(StateCheck, FindsNothingInValidHistories) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(seed);

@@ -142,8 +142,8 @@ TEST_F(PluginFilesTest, FileThatIsThereIsMadeDurable) {
   }
 }
 
-// Whatever the call at which the program or the machine ends, the file is whole
-// or not there, and the next Keep makes it.
+// The program or the machine may end at any call: the file is whole or missing,
+// and the next Keep makes it.
 TEST_F(PluginFilesTest, CrashAtEachCallLeavesAWholeFileOrNone) {
   uint64_t crashes = 0;
   for (const bool keep_cache : {false, true}) {

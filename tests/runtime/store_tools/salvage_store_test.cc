@@ -1,4 +1,4 @@
-// What is taken of a damaged store.
+// The parts of a damaged store that a salvage takes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -108,7 +108,7 @@ TEST_F(StoreItems, WriterRefusesWhatDoesNotFit) {
   // Nobody has its owner.
   process.entry.runtime.owner = Owner{4};
   EXPECT_TRUE(absl::IsDataLoss(Put({whole, process}, made_)));
-  // Whatever failed left nothing.
+  // Each failure left no file.
   EXPECT_TRUE(fs::is_empty(directory_));
   EXPECT_EQ(
       Put({whole, OwnerItem{.number = Owner{4}, .name = "a"}, process}, made_),

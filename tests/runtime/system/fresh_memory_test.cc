@@ -16,7 +16,7 @@ TEST(BringPages, BringsTheWholePagesOfItsMemoryAndNoOthers) {
   void* const memory = mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
-  // Pages stay small: one that is touched must not bring its neighbours.
+  // Pages stay small: touching one page must not bring its neighbours.
   (void)madvise(memory, kPages * page, MADV_NOHUGEPAGE);
   if (madvise(memory, 0, MADV_POPULATE_WRITE) != 0) {
     GTEST_SKIP() << "the kernel does not know how";

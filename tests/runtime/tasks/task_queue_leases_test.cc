@@ -288,7 +288,7 @@ TEST_F(WorkAttempts, NothingIsLostOrHandedOutTwiceUnderRandomOperations) {
     }
     taken_back();
   }
-  // Whatever waits can be had by somebody.
+  // Some worker can get every waiting task.
   const auto all = Open({"*"}, 0);
   AdvanceTo(now_ / kSecond + 100);
   taken_back();

@@ -66,7 +66,7 @@ TEST_F(TaskQueueTest, PatternsDecideWhoGetsWhat) {
   EXPECT_THAT(TakeAll(all), ElementsAre(3, 5));
 }
 
-// A command may have any name, also one that looks like a pattern.
+// A command may have any name, also a name that looks like a pattern.
 TEST_F(TaskQueueTest, ACommandWithAStarInItsNameIsTakenOnce) {
   Add(1, "a*");
   Add(2, "a*");
@@ -197,8 +197,8 @@ double CostBeside(size_t waiting, uint32_t processes) {
   return best;
 }
 
-// A search among those that wait would cost hundreds of times as much; what
-// more there is comes from tables that no longer fit into the caches.
+// A search among the waiting tasks would cost hundreds of times as much. The
+// small increase comes from tables that no longer fit into the caches.
 TEST(WorkQueueCost, TenThousandWaitingTasksAreNoDearerThanTen) {
   for (const uint32_t processes : {1U, 100'000U}) {
     double ratio = 1e9;

@@ -226,7 +226,7 @@ TEST_F(TaskTableTest, APageEndsBeforeItsBytesAreTooMany) {
     sizes.push_back(page.yields.size());
     next = page.next_sequence;
   } while (next != 0);
-  // What is too large for any page is alone on its own.
+  // A yield that is too large for any page has a page of its own.
   EXPECT_EQ(sizes, (std::vector<size_t>{2, 1, 1, 1}));
 }
 

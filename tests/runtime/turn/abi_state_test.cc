@@ -1,4 +1,5 @@
-// What a process begins with: memory for its state, its input, and who is told.
+// The beginning of a process: memory for its state, its input, and the answer
+// to its submitter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,8 +64,9 @@ TEST_F(AbiProcess, OfNoInputIsGivenNone) {
                                            ::testing::Pair("", "text/plain")));
 }
 
-// An Init that has filled its state and fails, and an end before Init: whoever
-// submitted it is told, once, though the state lay where the callback had lain.
+// An Init that fills its state and then fails, and an end before Init: the
+// submitter is answered once, although the state uses the memory of the
+// callback.
 TEST_F(AbiProcess, WhoeverSubmittedIsToldThatInitFailed) {
   Start();
   static actord_process_type small;

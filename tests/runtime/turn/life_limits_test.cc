@@ -33,7 +33,7 @@ class LifeLimitsTest : public ::testing::Test {
         [] { return false; }, [] { return absl::NotFoundError(""); });
     return outcome;
   }
-  // Time passes, and whoever sleeps until then wakes.
+  // Lets time pass, and wakes the workers that sleep until then.
   void Pass(uint64_t ns) {
     core_->clock.manual.AdvanceNs(ns);
     core_->WakeAll();

@@ -119,9 +119,9 @@ class OwnerEffects : public ::testing::Test {
         std::string(event.payload().bytes));
   }
 
-  // Does the same to a process of another owner, to one that has ended, and to
-  // PIDs that were never given out. Returns what is noted, which must be equal
-  // but for the PID, and expects that the foreign process learns of nothing.
+  // Does the same to a process of another owner, to an ended process, and to
+  // PIDs that were never given out. Returns the notes, which must be equal
+  // except for the PID, and expects that the foreign process learns of nothing.
   using ActOn = std::function<void(StepOutput&, const actord_pid&)>;
   std::vector<std::string> DoToForeign(const ActOn& act) {
     const Pid foreign = Begin(kBob);

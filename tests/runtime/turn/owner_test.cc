@@ -66,8 +66,8 @@ TEST_F(OwnerTest, GoesToChildrenAndGrandchildren) {
   EXPECT_EQ(of_alice, 3);
 }
 
-// A client that sees its own processes cannot tell a process of another owner
-// from one that has ended and from one that never was.
+// A client that sees only its own processes cannot tell a process of another
+// owner from an ended process, or from a process that never was.
 TEST_F(OwnerTest, OfAnotherIsAnsweredAsWhatHasEnded) {
   Start();
   const Script waits{};

@@ -1,4 +1,4 @@
-// What becomes of a process from Submit to its end.
+// The life of a process from Submit to its end.
 #include <atomic>
 #include <stdexcept>
 
@@ -338,7 +338,7 @@ TEST_P(ProcessLife, ALargeLimitOfProcessesIsMetExactly) {
     return stats.processes_started == 16'016 && stats.processes_live == 0;
   }));
   const Script stays{.step = [](Events, StepOutput&) {}};
-  // The last of those that have ended may be about to give up its place.
+  // The last ended process may be about to give up its place.
   size_t live = 0;
   EXPECT_TRUE(Eventually([&] {
     live += Submit(stays).ok() ? 1 : 0;

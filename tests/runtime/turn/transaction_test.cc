@@ -81,7 +81,7 @@ TEST_P(Transaction, AFailingStepLeavesNothing) {
     }};
     EXPECT_EQ(MustAwait(MustSubmit(script)).kind, c.kind);
   }
-  // What was in the way comes before this.
+  // Earlier messages come before this one.
   EXPECT_TRUE(Send(listener, "mark").ok());
   ASSERT_TRUE(Eventually([&] { return arrived != 0; }));
   EXPECT_EQ(arrived, 1);

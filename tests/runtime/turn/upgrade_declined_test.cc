@@ -1,5 +1,5 @@
-// Processes that do not go on in a new version, for whatever reason, and stay
-// what they were. Workers run by hand.
+// Processes that do not continue in a new version, for each of the reasons, and
+// stay as they were. Workers run by hand.
 #include <stdexcept>
 
 #include "runtime/process/upgrading.h"

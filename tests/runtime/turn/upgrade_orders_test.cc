@@ -123,8 +123,8 @@ TEST_F(UpgradeOrders, OneThatHasDeclinedACalledOffOneIsNotCounted) {
   EXPECT_EQ(core_->process(pid).upgrading, nullptr);
 }
 
-// What is dropped is in the word to the end of the turn, while its yields have
-// room for others already.
+// Dropped events count in the word until the end of the turn, while their
+// yields already have room for others.
 TEST_F(UpgradeOrders, ThatDropManyCompletionsTakeTheirStepInATurnOfItsOwn) {
   constexpr int kMany = 300;
   const Pid pid = BeginVersioned("a");

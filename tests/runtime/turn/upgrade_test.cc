@@ -48,7 +48,7 @@ TEST_F(Upgrade, NewProcessesAreOfTheNewVersionAlsoThoseOfAStepThatKnewTheOld) {
   core_->Settle();
   EXPECT_EQ(VersionOf(pids_["c"]), "2");
   EXPECT_EQ(VersionOf(BeginVersioned("d")), "2");
-  // Those that lived were to be left alone.
+  // Live processes must be left alone.
   EXPECT_EQ(VersionOf(parent), "1");
 }
 

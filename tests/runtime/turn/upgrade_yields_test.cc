@@ -1,6 +1,6 @@
-// What becomes of the yields and calls of a process that goes on in a new
-// version: cancelled, and none of their completions comes; or taken over, and
-// each comes once. Workers run by hand.
+// The yields and calls of a process that continues in a new version: cancelled,
+// and none of their completions comes; or taken over, and each comes once.
+// Workers run by hand.
 #include "runtime/process/upgrading.h"
 #include "tests/runtime/turn/versions_fixture.h"
 
@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
              [](UpgradeYields& test) { OfKind::Of(test).ReplyToCall(); }}),
     [](const auto& kind) { return std::string(kind.param.name); });
 
-// What is answered within the step's own turn has no record.
+// A yield that is answered within the step's own turn has no record.
 TEST_F(UpgradeYields, AnsweredAtOnceAndNotSeenIsDropped) {
   next_act_ = [this](StepOutput& out) {
     // The other one becomes ready, so this turn ends with its step.

@@ -140,7 +140,7 @@ class VersionsTest : public ToldTest {
     return told;
   }
 
-  // A process with this state, of whatever version is in force.
+  // Begins a process with this state, of the version in force.
   Pid BeginVersioned(const std::string& state) {
     Pid submitted;
     core().admission.Submit(
@@ -182,7 +182,7 @@ class VersionsTest : public ToldTest {
   uint64_t Declined() { return core().Stats().upgrades_declined; }
   uint64_t Upgraded() { return core().Stats().upgrades; }
 
-  // What the next step does, whoever's it is.
+  // The action of the next step of any process.
   Act next_act_;
   std::vector<std::string> trace_;
   std::vector<std::string> log_;

@@ -251,7 +251,7 @@ TEST_F(Handover, TheWatchdogLooksLessAndLessAndRestsWhenAllSleep) {
   core_->Settle();
   EXPECT_EQ(interval, SchedulerPolicy::kLongestCheckNs);
   EXPECT_EQ(look(), Parker::kForever);
-  // Whoever wakes sets it going again.
+  // A worker that wakes sets it going again.
   watchdog().WorkerWoke();
   EXPECT_EQ(look(), 2 * SchedulerPolicy::kAfterRestNs);
 }

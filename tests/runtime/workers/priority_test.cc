@@ -81,8 +81,8 @@ class PriorityTest : public ::testing::Test {
            }));
   }
 
-  // Runs worker 0, and expects each that it runs to be the highest of those
-  // that are left, but for turns that are rounds apart. Returns how many.
+  // Runs worker 0 and expects the highest remaining process in each turn,
+  // except in turns that are rounds apart. Returns the number of turns.
   size_t ExpectStrictOrder(std::multiset<int> left) {
     std::vector<size_t> exceptions;
     for (size_t turn = 0; !left.empty(); ++turn) {

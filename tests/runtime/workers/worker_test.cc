@@ -192,8 +192,8 @@ TEST_F(WorkerTest, AProcessThatContinuesBehindAnotherWakesSomebody) {
   EXPECT_TRUE(core_->WakeIfNotified(1));
 }
 
-// A worker with one that always continues has work for ever, and never
-// searches. What is ready elsewhere is not left to the others for that.
+// A worker with a process that always continues has work for ever, and never
+// searches. It must still take ready processes of other workers.
 TEST_F(WorkerTest, WhoHasOnlyWhatContinuesTakesWhatIsReadyElsewhere) {
   Start(2);
   bool stops = false;
@@ -388,7 +388,7 @@ TEST_F(WorkerLastLook, WorkThatComesToASleeperNotifiesIt) {
     if (asked != kAsks) continue;  // a 16th turn
     core_->Wake(0);
     ASSERT_EQ(RunWithWorkAt(kAsks, asked), Did::kSleep);
-    // Whoever brought the work has claimed this worker: its sleep is short.
+    // The sender of the work has claimed this worker: its sleep is short.
     EXPECT_EQ(core_->worker(0).sleep_ns(), Parker::kForever);
     ASSERT_TRUE(core_->WakeIfNotified(0));
     EXPECT_EQ(core_->RunOne(0), Did::kRan);

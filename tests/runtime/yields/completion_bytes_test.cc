@@ -88,7 +88,7 @@ TEST_F(CompletionBytesTest, AnAnswerAboveThemIsRefusedAndMayComeAgain) {
   }
   EXPECT_EQ(runtime_->CompleteYield({pid, 4}, result),
             CompleteAnswer::kMailboxFull);
-  // What is short, as every error is, always has room.
+  // A short completion, such as every error, always has room.
   for (uint64_t tag = 5; tag <= 50; ++tag) {
     EXPECT_EQ(runtime_->CompleteYield({pid, tag}, {kAborted, {"no", ""}}),
               CompleteAnswer::kAccepted);

@@ -45,13 +45,13 @@ class DueTimers : public ::testing::Test {
       core_->RunUntilSleep(0);
     }
   }
-  // Likewise; they are due, and the first worker is awake.
+  // The same; they are due, and the first worker is awake.
   void Sleepers(int count, const std::function<void()>& then) {
     FallAsleep(count, then);
     core_->clock.manual.AdvanceNs(kSleepNs + kTickNs);
     core_->Wake(0);
   }
-  // Likewise, whose steps take so long.
+  // The same, with steps that take so long.
   void Sleepers(int count, uint64_t step_ns) {
     Sleepers(count, [=, this] { core_->clock.manual.AdvanceNs(step_ns); });
   }

@@ -66,7 +66,7 @@ TEST_F(ForgottenTimers, LifetimesOfProcessesThatHaveEndedDoNotPileUp) {
   EXPECT_THAT(Timers(), Lt(2 * SchedulerPolicy::kFewTimers));
 }
 
-// All of them, whatever was forgotten beside them.
+// All of them, no matter which others were forgotten.
 TEST_F(ForgottenTimers, ThoseThatWaitAreCompletedAndEndedInTime) {
   RuntimeOptions options;
   options.max_lifetime = absl::Hours(2);

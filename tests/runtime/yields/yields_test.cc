@@ -1,4 +1,4 @@
-// What becomes of a yield: exactly one completion, whatever happens.
+// The ends of a yield: exactly one completion in every case.
 #include <actord/abi.h>
 
 #include <algorithm>
@@ -94,8 +94,7 @@ TEST_P(Yields, EndAsTheirHandlersSay) {
   EXPECT_EQ(stats.yields, stats.completions);
 }
 
-// Replies and commands that fit into a line of their envelope, and those that
-// do not.
+// Replies and commands that fit into a line of their envelope, and longer ones.
 TEST_P(Yields, RepliesOfAnySizeAnswerCommandsOfAnySize) {
   const std::string text(80, 'r');
   Add("size", ACTORD_HANDLER_INLINE, [&](Call& call) {

@@ -2,8 +2,8 @@
 // simulated machine in virtual time.
 //
 // The measured client sends in an open loop: each message has a moment at which
-// it is due, whatever happened to the messages before it. Its rate takes half
-// of its fair share, which is a quarter of the machine.
+// it is due, independent of the messages before it. Its rate takes half of its
+// fair share, which is a quarter of the machine.
 //
 // Thread-safety: one thread.
 #pragma once

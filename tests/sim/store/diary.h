@@ -1,6 +1,6 @@
-// What a durable process of the simulator keeps: a diary of all that it has
-// seen and done. It is the state of the process, the answer to the call `get`,
-// and the result. So whoever reads it knows which inputs the state stands for.
+// The diary of a durable process of the simulator: everything that it has seen
+// and done. The diary is the state of the process, the answer to the call
+// `get`, and the result. So a reader of it knows which inputs are in the state.
 //
 // Thread-safety: plain values.
 #pragma once
@@ -17,16 +17,16 @@ namespace actord::sim {
 struct Entry {
   enum Kind : uint32_t {
     kBegun = 1,  // number: of the submission; 0: a child
-    kCame,       // a message: from whom, its number; value: amount
-    kSent,       // a message: to whom, its number; value: amount
+    kCame,       // a message: the sender, its number; value: amount
+    kSent,       // a message: the receiver, its number; value: amount
     kTold,       // a message to the witness: its number
     kYielded,    // number: the tag; code: a Command; value: the deadline of a
                  // sleep, in nanoseconds of the store's clock
     kCompleted,  // number: the tag; code: the status; value: the result
     kSpawned,    // a child
-    kMonitored,  // whom; number: the tag
+    kMonitored,  // the process; number: the tag
     kExit,       // whose; number: the tag; code: the reason
-    kAsked,      // a call: from whom, its number
+    kAsked,      // a call: the caller, its number
   };
   uint32_t kind = 0;
   uint32_t code = 0;

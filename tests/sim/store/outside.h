@@ -1,12 +1,13 @@
-// What the world outside knows of the durable processes of a simulated daemon,
-// over all of its lives, and the promises that it checks by that knowledge, by
-// the store and by the diaries (diary.h) alone:
-//  (1) what was acknowledged is there after a crash;
+// The knowledge of the world outside about the durable processes of a simulated
+// daemon, over all of its lives. From this knowledge, the store and the diaries
+// (diary.h) it checks these promises:
+//  (1) acknowledged work is there after a crash;
 //  (2) each request id, message and yield has at most one effect, and each
 //      input is consumed at most once;
-//  (3) what anybody outside has seen is there afterwards, the same;
+//  (3) everything that a client has seen is there afterwards, unchanged;
 //  (4) a store holds one prefix of the order for all processes: no process has
-//      what its sender has not sent, and none lacks what the sender has;
+//      a message that its sender has not sent, and none lacks a message that
+//      its sender has sent;
 //  (5) messages of one sender to one receiver arrive in order;
 //  (6) each yield has one completion and each monitor one exit, over restarts;
 //  (7) a task with one attempt is handed out once, ever;
@@ -98,7 +99,7 @@ class Outside {
 
   // ---- Checks ------------------------------------------------------------
 
-  // Whatever a store holds.
+  // Checks the contents of a store.
   void CheckCut(const Cut& cut) const;
   // Nothing is under way: nothing waits in a mailbox, and every yield has
   // ended. Null: all of it holds; otherwise what does not.

@@ -269,7 +269,7 @@ void StoreWorker::Take() {
   runtime::TaskBatch batch =
       runtime_.remote_tasks().Take(worker_, /*busy=*/false, {});
   if (batch.tasks.empty()) return;
-  // As a work stream does it: what is handed out may rest on anything.
+  // As a work stream does it, because a task may rest on any record.
   runtime_.WhenDurable(
       runtime_.LastPosition(), [this, tasks = std::move(batch.tasks)] {
         if (outside_.IsDead()) return;

@@ -51,7 +51,7 @@ class StoreLife {
   // Starts the witness of this life.
   void StartWitness();
   void Stop(runtime::ShutdownMode mode);
-  // Ends the runtime, and whoever waits for it is called back, or never is.
+  // Ends the runtime. Waiting callers are called back, or never.
   void EndRuntime();
 
   [[nodiscard]] runtime::Runtime& runtime() { return *runtime_; }
