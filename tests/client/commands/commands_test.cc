@@ -381,7 +381,7 @@ TEST_F(Commands, CompletionOffersCommandsOptionsAndChoices) {
   const std::string script = Run({"completion", "bash"}).out;
   EXPECT_THAT(script, HasSubstr("submit send call await"));
   EXPECT_THAT(script, HasSubstr("--from-file"));
-  EXPECT_THAT(script, HasSubstr("nested=\"load list \""));
+  EXPECT_THAT(script, HasSubstr("nested=\"load list check \""));
   EXPECT_THAT(script, HasSubstr("--new-processes-only"));
   EXPECT_THAT(script, HasSubstr("ready running blocked idle"));
   EXPECT_THAT(script, HasSubstr("complete -o default -F _actorctl actorctl"));
