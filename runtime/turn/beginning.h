@@ -45,7 +45,7 @@ class Beginning {
   // `admitted`: the submitter's callback; may be null.
   std::optional<EndCause> CallInit(Process& process, const Turn& turn,
                                    Admitted* admitted);
-  // Precondition: Init has failed.
+  // Precondition: Init has failed. Not asserted: the state may be null or not.
   void FreeFailedState(Process& process);
 
   StepCaller& caller_;

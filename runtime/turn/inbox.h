@@ -53,7 +53,8 @@ class Inbox {
   // TakeEndCause returns the reason.
   [[nodiscard]] bool FillFromUrgent(Process& process, Turn& turn);
   // Whether a former life of the process has handed the event on
-  // (continuing.h). Precondition: it is in `urgent_taken`.
+  // (continuing.h). Precondition: it is in `urgent_taken`. Not asserted: a
+  // search of the list would cost more than the turn.
   static bool IsUnseen(const Envelope& event) {
     return event.type == ACTORD_EVENT_MESSAGE ||
            event.type == ACTORD_EVENT_EXIT || event.type == kEventKeptCall;

@@ -26,9 +26,9 @@
  *   then each step again, with the recorded events, time, random numbers and
  *   PIDs of children, in a new `state`. The effects are compared with the
  *   recorded effects and then dropped. A process that has begun again
- *   (`continue_as`) is replayed from its newest `init` on. If the type has `snapshot` and
- *   `restore`, the daemon may ask for a snapshot after any step, and recover
- *   from it; ACTORD_UNAVAILABLE then means: later.
+ *   (`continue_as`) is replayed from its newest `init` on. If the type has
+ * `snapshot` and `restore`, the daemon may ask for a snapshot after any step,
+ * and recover from it; ACTORD_UNAVAILABLE then means: later.
  *
  * `close` is called when a durable process ends, when it leaves memory, and
  * after an upgrade. It is not called at a crash of the daemon, so nothing that
