@@ -189,7 +189,8 @@ MUTANTS = {
         "SendTogether(by, to, head, last, count > 1 ? count - 1 : 1, units,",
         "the last message of a chain is not counted"),
     "NO_STEP_DUE": (
-        "runtime/turn/beginning.cc", "    process.step_due = true;\n", "", "there is no first step after Init"),
+        "runtime/turn/beginning.cc", "    process.step_due = true;\n    const uint64_t lifetime_ns",
+        "    const uint64_t lifetime_ns", "there is no first step after Init"),
     "NO_GENERATION_URGENT": (
         "runtime/turn/inbox.cc",
         "    if (envelope->generation != turn.generation) {\n",

@@ -48,8 +48,8 @@ STORE_MUTANTS = {
         "a client is told of the holder of a name before that is durable"),
     "STARTED_AT_ONCE": (
         "runtime/durable_turn/durable_turn.cc",
-        "  durable().releases().After(*position, [&log = shared_.lifecycle_log, &process,\n",
-        "  durable().releases().After(0, [&log = shared_.lifecycle_log, &process,\n",
+        "      *position,\n      [&log = shared_.lifecycle_log, &process,",
+        "      0,\n      [&log = shared_.lifecycle_log, &process,",
         "a submitter is answered before the start is durable"),
     "END_AT_ONCE": (
         "runtime/durable_turn/durable_turn.cc",
