@@ -36,6 +36,8 @@ void KeepInput(Process& process, const ProcessEntry& entry, Lane& lane) {
 
 void FillMailbox(Process& process, const StoredProcess& stored,
                  OwnerLimits& bytes_of, Lane& lane) {
+  ACTORD_ASSERT((process.activity.load() & Activity::kEnded) != 0,
+                "recovery.h: the process is not live yet");
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
   Envelope* last = nullptr;

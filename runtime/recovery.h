@@ -21,8 +21,8 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane);
 
 // Puts what waits for the process into its mailbox. `bytes_of`: what owners
-// have in mailboxes. Precondition: no other thread knows of the process. Not
-// asserted: a process does not know who has a pointer to it.
+// have in mailboxes. Precondition: the process is not live yet, so no other
+// thread uses it.
 void FillMailbox(Process& process, const StoredProcess& stored,
                  OwnerLimits& bytes_of, Lane& lane);
 
