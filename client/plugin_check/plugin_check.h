@@ -36,7 +36,7 @@ enum class CheckOutcome : uint8_t {
 inline constexpr size_t kCheckOutcomes = 6;
 // "UPGRADES".
 const char* NameOf(CheckOutcome outcome);
-// Whether the outcome is one that an operator expects.
+// Whether an operator expects the outcome.
 constexpr bool IsFine(CheckOutcome outcome) {
   return outcome <= CheckOutcome::kStays;
 }
@@ -72,7 +72,8 @@ struct CheckedType {
 struct PluginCheck {
   PluginDescription plugin = {};
   std::vector<PresentVersion> present = {};
-  // Those of the file in its order, and then those that it lacks.
+  // First the types of the file, in its order. Then the types that the store
+  // has processes of and the file lacks.
   std::vector<CheckedType> types = {};
   uint64_t processes = 0;  // to be checked
   std::vector<std::string> warnings = {};

@@ -27,8 +27,8 @@ class TriedPlugins {
   TriedPlugins(const TriedPlugins&) = delete;
   TriedPlugins& operator=(const TriedPlugins&) = delete;
 
-  // Puts the types of the file at `path` into force. `plugins`: those that the
-  // store knows; a new file gets the next number. Errors name the file, and say
+  // Puts the types of the file at `path` into force. `plugins`: the plugins of
+  // the store; a new file gets the next number. Errors name the file, and say
   // why a daemon would not load it. NOT_FOUND: there is none.
   // PERMISSION_DENIED: others can write to it.
   absl::StatusOr<PluginDescription> LoadFile(

@@ -5,7 +5,7 @@
 //   state                        closed
 //   yields, calls, timers        cancelled, without completions
 //   calls that the process owes  failed, by replies among the effects of the
-//                                last step; but for those that it hands on
+//                                last step. A call that it hands on stays.
 //
 // The messages and exits that it hands on come first in `urgent_taken`, so the
 // first step after Init gets all of them.
@@ -35,9 +35,9 @@ class Continuing {
   Continuing(const Continuing&) = delete;
   Continuing& operator=(const Continuing&) = delete;
 
-  // Adds replies to the effects of the record, so that the calls `owed` fail
-  // that the record's continuation does not hand on. Precondition: the
-  // process begins again.
+  // Adds replies to the effects of the record. They fail each call of `owed`
+  // that the record's continuation does not hand on. Precondition: the process
+  // begins again.
   void FailOwedCalls(std::vector<uint64_t> owed);
   // Ends the life when the effects of its last step are applied, and takes the
   // record's continuation. Then Init is due, with the new input and method.
