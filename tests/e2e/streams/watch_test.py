@@ -242,7 +242,7 @@ class Resuming(WatchCase):
                 self.assert_refused(
                     lambda: next(call), code=INVALID_ARGUMENT,
                     reason="INVALID_RESUME_TOKEN", field="resume_token",
-                    message="not one of a watch with these filters")
+                    message="not the token of a watch with these filters")
         pid = self.actor.submit("counter")
         for fields in ({}, {"process_type": "counter"},
                        {"process_type": "echo", "parent_pid": pid}):
@@ -252,7 +252,7 @@ class Resuming(WatchCase):
             self.assert_refused(
                 lambda: next(call), code=INVALID_ARGUMENT,
                 reason="INVALID_RESUME_TOKEN", field="resume_token",
-                message="not one of a watch with these filters")
+                message="not the token of a watch with these filters")
 
     def test_filters_that_are_none(self):
         for field, value, reason in (
