@@ -267,9 +267,16 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   }
   BeginLifetime(process, turn, state);
   CompleteSpawn(state, ACTORD_OK, FormatPid(pid), *position);
+  TellOfStart(process, pid, state, is_first, std::move(admitted), *position);
+  return std::nullopt;
+}
+
+void DurableTurn::TellOfStart(const Process& process, const Pid& pid,
+                              DurableState& state, bool is_first,
+                              Admitted admitted, uint64_t position) {
   state.starting = std::make_shared<std::atomic<bool>>(true);
   durable().releases().After(
-      *position,
+      position,
       [&log = shared_.lifecycle_log, &process, pid, is_first,
        starting = state.starting, done = std::move(admitted)]() mutable {
         // The process ends and falls asleep behind this release, so it is still
@@ -278,7 +285,6 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
         starting->store(false);
         if (done) std::move(done)(pid);
       });
-  return std::nullopt;
 }
 
 void DurableTurn::BeginLifetime(const Process& process, const Turn& turn,

@@ -167,6 +167,11 @@ class DurableTurn {
   // Calls Init. Nullopt: the process has begun.
   std::optional<int32_t> Begin(Process& process, Turn& turn,
                                DurableState& state);
+  // Tells the log and the submitter that the process has begun, when its record
+  // at `position` is durable. `admitted` may be null. `is_first`: the process
+  // has not begun before.
+  void TellOfStart(const Process& process, const Pid& pid, DurableState& state,
+                   bool is_first, Admitted admitted, uint64_t position);
   int32_t Step(Process& process, Turn& turn, DurableState& state);
   // Ends the life whose last step has the record at `position`.
   int32_t BeginAgain(Process& process, Turn& turn, DurableState& state,

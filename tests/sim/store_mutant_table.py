@@ -48,7 +48,7 @@ STORE_MUTANTS = {
         "a client is told of the holder of a name before that is durable"),
     "STARTED_AT_ONCE": (
         "runtime/durable_turn/durable_turn.cc",
-        "      *position,\n      [&log = shared_.lifecycle_log, &process,",
+        "      position,\n      [&log = shared_.lifecycle_log, &process,",
         "      0,\n      [&log = shared_.lifecycle_log, &process,",
         "a submitter is answered before the start is durable"),
     "END_AT_ONCE": (

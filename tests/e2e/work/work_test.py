@@ -319,7 +319,8 @@ class Refusals(WorkCase):
         invalid = grpc.StatusCode.INVALID_ARGUMENT
         for commands, message in (
                 ([], "must have 1 to 100"), (["mnual.*"], "matches no external"),
-                (["a*b"], "neither the name of a command"), ([""], "neither the name of a command")):
+                (["a*b"], "neither the name of a command"),
+                ([""], "neither the name of a command")):
             self.assert_ended(
                 RemoteWorker(self.actor.stub, *commands), invalid,
                 "INVALID_FIELD", message)
