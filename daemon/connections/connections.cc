@@ -112,6 +112,9 @@ void Connections::HandOver(int listener, uint64_t id, int fd, bool is_tcp) {
   const TlsHandshake::Scope scope(accepted->handshake);
   const UnixPeerScope peer(id);
   acceptor.HandleNewConnection(&connection);
+  // gRPC has made the transport of a Unix socket by now. So the guard, which
+  // has to be fast, does not have to ask for it.
+  if (!is_tcp) sockets_.Refresh();
 }
 
 void Connections::StopAccepting() {

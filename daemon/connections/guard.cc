@@ -271,8 +271,9 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
     return CutFlood(connection, Verdict::kResets, watched);
   }
   if (watched.socket == 0) {
-    // A newer connection may have the peer of an older one.
-    sockets_.Refresh();
+    // A newer TCP connection may have the peer of an older one. The name of a
+    // Unix connection is never used again.
+    if (!IsUnix(connection)) sockets_.Refresh();
     watched.socket = sockets_.Find(connection.peer);
   }
   const auto counts =
