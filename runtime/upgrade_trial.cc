@@ -20,21 +20,6 @@ namespace {
 
 using Kind = TrialResult::Kind;
 
-class StoppedTime final : public LastingTime {
- public:
-  explicit StoppedTime(uint64_t store_ns) : store_ns_(store_ns) {}
-  [[nodiscard]] uint64_t NowNs() const override { return store_ns_; }
-
- private:
-  const uint64_t store_ns_;
-};
-
-// The thread holds no worker, so it can give none away.
-class NoWorkers final : public BlockingCalls {
- public:
-  bool GiveAway(Hold& /*hold*/) override { return false; }
-};
-
 RuntimeOptions OptionsOfTrial(const UpgradeTrial::Options& given) {
   RuntimeOptions options;
   options.workers = 1;
@@ -83,6 +68,21 @@ class UpgradeTrial::Parts {
   absl::StatusOr<TrialResult> Run(StoredProcess&& stored);
 
  private:
+  class StoppedTime final : public LastingTime {
+   public:
+    explicit StoppedTime(uint64_t store_ns) : store_ns_(store_ns) {}
+    [[nodiscard]] uint64_t NowNs() const override { return store_ns_; }
+
+   private:
+    const uint64_t store_ns_;
+  };
+
+  // The thread holds no worker, so it can give none away.
+  class NoWorkers final : public BlockingCalls {
+   public:
+    bool GiveAway(Hold& /*hold*/) override { return false; }
+  };
+
   // DATA_LOSS: the store is damaged.
   absl::StatusOr<Process*> Bring(const StoredProcess& stored,
                                  const ProcessType& type);
