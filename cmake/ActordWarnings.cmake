@@ -24,5 +24,9 @@ target_compile_options(
     # 105329), and guesses wrongly about initialisation when it instruments.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
+    # Clang warns of lists without names alone. GCC warns also of initializers
+    # that name their members, and of an `if` before a macro of GoogleTest.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-missing-field-initializers>
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-dangling-else>
     $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
     $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety-beta>)

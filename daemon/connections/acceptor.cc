@@ -29,6 +29,13 @@ constexpr int kMaxAccepts = 64;
 constexpr uint64_t kSweepPauseNs = 20'000'000;
 // The pause when the system has no memory for a connection.
 constexpr timespec kPause{0, 10'000'000};
+// Cut connections of one Unix socket that gRPC may hold before new ones wait.
+// Each of them holds up to some 200 calls of 25 KiB.
+constexpr size_t kMaxCutHeld = 8;
+constexpr int kResumePauseMs = 5;
+// While accepting is paused, one connection is accepted in this time, so that
+// calls which gRPC never cleans up cannot close the socket.
+constexpr uint64_t kMaxPauseNs = 100'000'000;
 // Enough bytes to tell protocols apart.
 constexpr size_t kFirstBytes = 32;
 
@@ -106,7 +113,9 @@ void Acceptor::Run() {
   constexpr int kMaxEvents = 16;
   std::array<epoll_event, kMaxEvents> events;
   for (;;) {
-    const int count = epoll_wait(epoll_, events.data(), kMaxEvents, -1);
+    const int timeout_ms = paused_.empty() ? -1 : kResumePauseMs;
+    const int count = epoll_wait(epoll_, events.data(), kMaxEvents, timeout_ms);
+    ResumePaused();
     for (int i = 0; i < count; ++i) {
       const int fd = events[static_cast<size_t>(i)].data.fd;
       if (fd == stop_event_) return;
@@ -115,8 +124,38 @@ void Acceptor::Run() {
   }
 }
 
+bool Acceptor::IsFlooded(int listener) {
+  return registry_.CountCutOver(listener) >= kMaxCutHeld;
+}
+
+void Acceptor::SetAccepting(int listener, bool is_accepting) {
+  epoll_event event{};
+  event.events = is_accepting ? uint32_t{EPOLLIN} : 0;
+  event.data.fd = listener;
+  epoll_ctl(epoll_, EPOLL_CTL_MOD, listener, &event);
+}
+
+void Acceptor::ResumePaused() {
+  std::erase_if(paused_, [this](PausedListener& paused) {
+    if (IsFlooded(paused.fd)) {
+      const uint64_t now_ns = clock_.MonotonicNs();
+      if (now_ns < paused.until_ns) return false;
+      paused.until_ns = now_ns + kMaxPauseNs;
+      AcceptOne(paused.fd);
+      return false;
+    }
+    SetAccepting(paused.fd, true);
+    return true;
+  });
+}
+
 void Acceptor::AcceptFrom(int listener) {
   for (int i = 0; i < kMaxAccepts; ++i) {
+    if (IsFlooded(listener)) {
+      SetAccepting(listener, false);
+      paused_.push_back({listener, clock_.MonotonicNs() + kMaxPauseNs});
+      return;
+    }
     if (!AcceptOne(listener)) return;
   }
 }

@@ -2,8 +2,15 @@
 // hands the others to gRPC.
 //
 // A refused connection is accepted and closed at once, so that its client
-// notices. The thread never stops accepting: when there are no descriptors, it
-// gives up one spare descriptor for a moment, to accept and close.
+// notices. When there are no descriptors, the thread gives up one spare
+// descriptor for a moment, to accept and close.
+//
+// The guard cuts a flooding connection, but gRPC cleans up its calls slowly. A
+// client that connects again at once would add calls faster than gRPC frees
+// them. For TCP the guard counts the calls before gRPC reads them, and for Unix
+// sockets it cannot do so in time. So the thread stops accepting from a Unix
+// socket while gRPC still holds several of its cut connections. The others wait
+// in the kernel's queue.
 //
 // Thread-safety: Start, Stop and the destructor are for one thread. Ownership:
 // owns the thread; borrows everything else.
@@ -45,7 +52,18 @@ class Acceptor {
   void Stop();
 
  private:
+  struct PausedListener {
+    int fd = -1;
+    uint64_t until_ns = 0;  // accepts one connection then in any case
+  };
+
   void Run();
+  // Whether new connections have to wait until gRPC has closed the cut ones.
+  bool IsFlooded(int listener);
+  // Stops and resumes accepting from a listener.
+  void SetAccepting(int listener, bool is_accepting);
+  // Resumes accepting from the Unix sockets whose flood is over.
+  void ResumePaused();
   // Accepts the waiting connections, up to a limit.
   void AcceptFrom(int listener);
   // Accepts a connection. False: none waits, or the system refuses it.
@@ -71,6 +89,7 @@ class Acceptor {
   std::vector<char> first_bytes_;
   bool has_tls_ = false;
   HandOver hand_over_;
+  std::vector<PausedListener> paused_;
   int epoll_ = -1;
   int stop_event_ = -1;
   int spare_ = -1;

@@ -1,5 +1,6 @@
 #include "daemon/connections/registry.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/listening/unix_peer_name.h"
@@ -171,8 +172,28 @@ bool ConnectionRegistry::CutOne(uint64_t id, Cut how) {
   // Without the lock, because dropping the bytes takes time.
   if (!CutSocket(fd, cookie, how)) return false;
   const absl::MutexLock lock(&mutex_);
-  if (Connection* const found = FindLocked(id)) found->is_cut = true;
+  if (Connection* const found = FindLocked(id)) {
+    found->is_cut = true;
+    if (found->address_group.empty()) cut_unix_.push_back(id);
+  }
   return true;
+}
+
+size_t ConnectionRegistry::CountCutOver(int listener) {
+  const absl::MutexLock lock(&mutex_);
+  std::erase_if(cut_unix_, [this](uint64_t id) {
+    mutex_.AssertHeld();
+    const Connection* const found = FindLocked(id);
+    if (found == nullptr) return true;
+    if (SocketCookie(found->fd) == found->cookie) return false;
+    RemoveLocked(found->fd);
+    return true;
+  });
+  return static_cast<size_t>(
+      std::count_if(cut_unix_.begin(), cut_unix_.end(), [&](uint64_t id) {
+        mutex_.AssertHeld();
+        return FindLocked(id)->listener == listener;
+      }));
 }
 
 size_t ConnectionRegistry::CutAll(Cut how) {

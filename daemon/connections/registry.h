@@ -104,6 +104,9 @@ class ConnectionRegistry {
   // Cuts the connection (socket_facts.h), and its calls are cancelled. False:
   // the connection has ended, or there is no descriptor left at the moment.
   bool CutOne(uint64_t id, Cut how);
+  // The connections over the Unix socket `listener` that CutOne has cut and
+  // that gRPC has not closed, because it still cleans up their calls.
+  size_t CountCutOver(int listener);
   // Cuts every connection, and returns the number.
   size_t CutAll(Cut how);
 
@@ -126,6 +129,8 @@ class ConnectionRegistry {
   // The number of counted connections, by the name of the token.
   absl::flat_hash_map<std::string, size_t> of_name_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, uint64_t> of_peer_ ABSL_GUARDED_BY(mutex_);
+  // The Unix connections that were cut, until CountCutOver finds them ended.
+  std::vector<uint64_t> cut_unix_ ABSL_GUARDED_BY(mutex_);
   // The descriptors that this round of Sweep has not examined.
   std::vector<int> to_sweep_ ABSL_GUARDED_BY(mutex_);
 };

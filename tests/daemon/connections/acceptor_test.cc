@@ -5,13 +5,16 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "daemon/listening/listener.h"
 #include "tests/daemon/operations/fake_clock.h"
 
@@ -29,16 +32,17 @@ class AcceptorTest : public ::testing::Test {
     for (const int fd : clients_) close(fd);
   }
 
-  void Start(const ConnectionLimits& limits) {
-    auto listener = Listener::Open("127.0.0.1:0");
+  void Start(const ConnectionLimits& limits,
+             const std::string& address = "127.0.0.1:0") {
+    auto listener = Listener::Open(address);
     ASSERT_TRUE(listener.ok()) << listener.status();
     listener_ = *std::move(listener);
     acceptor_ =
         std::make_unique<Acceptor>(limits, registry_, counts_, logger_, clock_);
     const absl::Status status =
         acceptor_->Start(listener_->sockets(), false,
-                         [this](int, uint64_t, int fd, bool is_tcp) {
-                           EXPECT_TRUE(is_tcp);
+                         [this, address](int, uint64_t, int fd, bool is_tcp) {
+                           EXPECT_EQ(is_tcp, !address.starts_with("unix:"));
                            const absl::MutexLock lock(&mutex_);
                            taken_.push_back(fd);
                          });
@@ -58,6 +62,24 @@ class AcceptorTest : public ::testing::Test {
         << std::strerror(errno);
     clients_.push_back(fd);
     return fd;
+  }
+
+  int ConnectTo(const std::string& path) {
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address),
+                      sizeof address),
+              0)
+        << std::strerror(errno);
+    clients_.push_back(fd);
+    return fd;
+  }
+
+  size_t Taken() {
+    const absl::MutexLock lock(&mutex_);
+    return taken_.size();
   }
 
   // Waits until `count` connections have been handed over.
@@ -153,6 +175,40 @@ TEST_F(AcceptorTest, TakesConnectionsAgainWhenOthersAreOver) {
   Connect();
   EXPECT_TRUE(AwaitTaken(1));
   EXPECT_EQ(counts_.refused_total.load(), 1u);
+}
+
+TEST_F(AcceptorTest, LetsAUnixSocketWaitUntilCutConnectionsAreClosed) {
+  const std::string path =
+      ::testing::TempDir() + "acceptor_" + std::to_string(getpid());
+  Start(kWide, "unix:" + path);
+  size_t taken = 0;
+  // In the end a connection is not taken, because so many were cut.
+  for (bool is_taken = true; is_taken && taken < 100;) {
+    ConnectTo(path);
+    const absl::Time deadline = absl::Now() + absl::Seconds(1);
+    while (Taken() == taken && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    is_taken = Taken() > taken;
+    taken = Taken();
+    for (const Connection& each : registry_.List()) {
+      if (!each.is_cut) {
+        EXPECT_TRUE(registry_.CutOne(each.id, Cut::kReset));
+      }
+    }
+  }
+  EXPECT_EQ(taken, 8u);
+  ConnectTo(path);
+  absl::SleepFor(absl::Milliseconds(30));
+  EXPECT_EQ(Taken(), 8u);
+  // Time lets one of the two waiting connections in, and not both.
+  clock_.Advance(absl::Milliseconds(100));
+  EXPECT_TRUE(AwaitTaken(9));
+  absl::SleepFor(absl::Milliseconds(30));
+  EXPECT_EQ(Taken(), 9u);
+  CloseTaken();
+  EXPECT_TRUE(AwaitTaken(1));
+  EXPECT_EQ(counts_.accepted.load(), 10u);
 }
 
 TEST_F(AcceptorTest, HandsNothingOverAfterStop) {

@@ -251,5 +251,30 @@ TEST(SocketFacts, KnowTheProgramAtTheOtherEnd) {
   EXPECT_EQ(peer->gid, getgid());
 }
 
+TEST(ConnectionRegistryTest, CountsCutConnectionsOfAUnixSocketUntilTheyEnd) {
+  ConnectionRegistry registry;
+  Pair cut;
+  Pair of_another_listener;
+  Pair open;
+  Pair tcp;
+  const auto add = [&registry](const Pair& pair, int listener,
+                               const std::string& group = "") {
+    Connection connection = Of(pair.own(), group);
+    connection.listener = listener;
+    return registry.Add(std::move(connection));
+  };
+  const uint64_t id = add(cut, 3);
+  ASSERT_TRUE(registry.CutOne(add(of_another_listener, 4), Cut::kReset));
+  ASSERT_TRUE(registry.CutOne(add(tcp, 3, "192.0.2.1"), Cut::kReset));
+  add(open, 3);
+  EXPECT_EQ(registry.CountCutOver(3), 0u);
+  ASSERT_TRUE(registry.CutOne(id, Cut::kReset));
+  EXPECT_EQ(registry.CountCutOver(3), 1u);
+  cut.CloseOwn();
+  EXPECT_EQ(registry.CountCutOver(3), 0u);
+  EXPECT_EQ(registry.CountCutOver(4), 1u);
+  EXPECT_EQ(registry.open(), 3u);
+}
+
 }  // namespace
 }  // namespace actord::daemon
