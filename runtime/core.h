@@ -80,6 +80,8 @@ class Runtime::Core {
   // See Runtime. (listing.cc)
   [[nodiscard]] absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
                                                      Owner by) const;
+  [[nodiscard]] absl::StatusOr<std::string> TypeNameOf(const Pid& pid,
+                                                       Owner by) const;
   [[nodiscard]] ProcessPage ListProcesses(const ProcessFilter& filter,
                                           uint32_t first_slot,
                                           size_t page_size) const;

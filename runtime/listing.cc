@@ -32,6 +32,20 @@ std::pair<const ProcessType*, uint16_t> TypeOf(const Process& process) {
   }
 }
 
+// The name of the type of a volatile process. nullopt: the process has not
+// begun, or has ended.
+std::optional<std::string> ReadTypeName(const FoundProcess& found) {
+  const ProcessType* const type = found->type.load(std::memory_order_acquire);
+  const uint64_t word = found->activity.load(std::memory_order_acquire);
+  // As in ReadSlot, the type is that of the found process if no process ended
+  // or began meanwhile.
+  if (type == nullptr || (word & Activity::kEnded) != 0 ||
+      found->generation.load(std::memory_order_relaxed) != found.generation) {
+    return std::nullopt;
+  }
+  return type->name;
+}
+
 // Describes the process in this slot. Nullopt: the slot has no process, or the
 // process changed during the read.
 std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
@@ -262,6 +276,19 @@ absl::StatusOr<ProcessInfo> Runtime::Core::Describe(const Pid& pid,
   return processes.WhyNotFound(pid, found ? Owner::kAny : by);
 }
 
+absl::StatusOr<std::string> Runtime::Core::TypeNameOf(const Pid& pid,
+                                                      Owner by) const {
+  if (!processes.HasHome(pid)) {
+    const FoundProcess found = processes.Find(pid, by);
+    std::optional<std::string> name =
+        found ? ReadTypeName(found) : std::nullopt;
+    if (name) return *std::move(name);
+  }
+  absl::StatusOr<ProcessInfo> info = Describe(pid, by);
+  if (!info.ok()) return info.status();
+  return std::move(info->process_type);
+}
+
 ProcessPage Runtime::Core::ListProcesses(const ProcessFilter& filter,
                                          uint32_t first_slot,
                                          size_t page_size) const {
@@ -278,6 +305,11 @@ ProcessPage Runtime::Core::ListProcesses(const ProcessFilter& filter,
 
 absl::StatusOr<ProcessInfo> Runtime::Describe(const Pid& pid, Owner by) const {
   return core_->Describe(pid, by);
+}
+
+absl::StatusOr<std::string> Runtime::TypeNameOf(const Pid& pid,
+                                                Owner by) const {
+  return core_->TypeNameOf(pid, by);
 }
 
 ProcessPage Runtime::ListProcesses(const ProcessFilter& filter,

@@ -128,6 +128,7 @@ Json CompareUnary(const Compared& bare_server, const Compared& actord_server,
   send_request.mutable_payload()->set_data(std::string(kMessageBytes, 'x'));
 
   Bare bare(bare_server.server, [&](auto* context, auto* queue) {
+    prepare(*context);
     return echo->AsyncUnary(context, echo_request, queue);
   });
   Actord actord(actord_server.server, [&](auto* context, auto* queue) {

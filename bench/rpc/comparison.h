@@ -22,7 +22,8 @@ struct Compared {
 };
 
 // Compares with 1 and with 64 calls in flight, and checks that each message was
-// received once. `prepare` is called with the context of each call of actord.
+// received once. `prepare` is called with the context of each call, so that
+// both servers get the same headers.
 Json CompareUnary(const Compared& bare, const Compared& actord,
                   const std::function<void(grpc::ClientContext&)>& prepare);
 

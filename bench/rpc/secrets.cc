@@ -66,9 +66,12 @@ std::vector<std::string> Secrets::EchoArguments() const {
 }
 
 std::vector<std::string> Secrets::DaemonArguments() const {
-  return {"--tls-certificate", In("server.pem"),  "--tls-key",
-          In("server.key"),    "--tls-client-ca", In("ca.pem"),
-          "--auth-tokens",     In("tokens.toml")};
+  return {"--tls-certificate", In("server.pem"), "--tls-key", In("server.key"),
+          "--tls-client-ca", In("ca.pem"), "--auth-tokens", In("tokens.toml"),
+          // Quotas that each call counts against and none reaches.
+          "--quota-requests-per-second", "10000000", "--quota-bytes-per-second",
+          "1024GiB", "--quota-connections", "1000", "--quota-processes", "1000",
+          "--quota-mailbox-bytes", "1024GiB"};
 }
 
 std::shared_ptr<grpc::ChannelCredentials> Secrets::ClientCredentials() const {

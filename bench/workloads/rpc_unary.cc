@@ -29,9 +29,9 @@ Json RunRpcUnary(const WorkloadOptions& options) {
       [](grpc::ClientContext&) {});
 }
 
-// Both servers require certificates of their clients. actord's clients also
-// present a token, so each call is checked against a role and patterns, and its
-// process belongs to the client.
+// Both servers require certificates of their clients, and get a token with each
+// call. The bare server ignores the token. actord checks each call against a
+// role, patterns and all quotas, and the process belongs to the client.
 Json RunRpcUnaryMtls(const WorkloadOptions& options) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const Secrets secrets;

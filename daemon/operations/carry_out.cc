@@ -18,10 +18,10 @@ absl::Status IdReused(const char* field, const std::string& id) {
 absl::Status CheckReceiver(const runtime::Runtime& runtime,
                            const Access& access, const runtime::Pid& pid) {
   if (!access.ChecksReceivers()) return absl::OkStatus();
-  const absl::StatusOr<runtime::ProcessInfo> info =
-      runtime.Describe(pid, access.sees());
-  if (info.ok()) return access.MaySend(info->process_type);
-  return access.is_enforced() ? info.status() : absl::OkStatus();
+  const absl::StatusOr<std::string> type =
+      runtime.TypeNameOf(pid, access.sees());
+  if (type.ok()) return access.MaySend(*type);
+  return access.is_enforced() ? type.status() : absl::OkStatus();
 }
 
 absl::Status CheckHolder(const runtime::Runtime& runtime, const Access& access,

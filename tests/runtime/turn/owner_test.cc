@@ -114,6 +114,7 @@ TEST_F(OwnerTest, OfAnotherIsAnsweredAsWhatHasEnded) {
     ended_for(pid, runtime_->Cancel(pid, "", absl::ZeroDuration(), kAlice));
     ended_for(pid, runtime_->Terminate(pid, "", kAlice));
     ended_for(pid, runtime_->Describe(pid, kAlice).status());
+    ended_for(pid, runtime_->TypeNameOf(pid, kAlice).status());
     EXPECT_THAT(
         await(pid, kAlice),
         Refused(absl::StatusCode::kFailedPrecondition, reason::kResultNotKept));
@@ -124,6 +125,8 @@ TEST_F(OwnerTest, OfAnotherIsAnsweredAsWhatHasEnded) {
   EXPECT_TRUE(call(foreign, kBob).ok()) << "it waits";
   EXPECT_EQ(runtime_->Describe(foreign, kBob).value().owner, kBob);
   EXPECT_EQ(runtime_->Describe(foreign).value().owner, kBob);
+  EXPECT_EQ(runtime_->TypeNameOf(foreign, kBob).value(), "script");
+  EXPECT_EQ(runtime_->TypeNameOf(foreign).value(), "script");
   // One who sees all learns whether there was such a process.
   EXPECT_THAT(runtime_->Send(never, {"t", {}}),
               Refused(absl::StatusCode::kNotFound, reason::kProcessNotFound));
