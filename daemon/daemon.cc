@@ -1,9 +1,5 @@
 #include "daemon/daemon.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,20 +9,6 @@
 #include "runtime/system/clock.h"
 
 namespace actord::daemon {
-namespace {
-
-// How long the service still refuses calls after all processes have ended. gRPC
-// answers CANCELLED to calls that are open when their server stops; in this
-// time most clients get UNAVAILABLE and stay away.
-constexpr auto kLastAnswers = std::chrono::milliseconds(50);
-
-// Time for open calls to finish after all processes have ended.
-constexpr absl::Duration kServerGrace = absl::Seconds(1);
-
-// A wait ends this long before the deadline, to leave time for the other steps.
-constexpr absl::Duration kExitReserve = absl::Milliseconds(300);
-
-}  // namespace
 
 Daemon::Daemon(const Config& config, Logger& logger, CallCheck check)
     : config_(config),
@@ -150,8 +132,8 @@ absl::Status Daemon::StartServer() {
       std::make_unique<MemoryReturn>(MemoryReturn::PartsOf(*runtime_), logger_);
   const absl::Status returned = memory_return_->Start();
   if (!returned.ok()) return returned;
-  plugin_loading_ =
-      std::make_unique<PluginLoading>(plugins_, *runtime_, logger_);
+  plugin_load_threads_ =
+      std::make_unique<PluginLoadThreads>(plugins_, *runtime_, logger_);
   const absl::Status readers = StartStoreReaders();
   if (!readers.ok()) return readers;
   connections_ = std::make_unique<Connections>(
@@ -171,10 +153,11 @@ absl::Status Daemon::StartServer() {
         std::make_unique<PresentedTokens>(connections_->registry());
   }
   service_ = std::make_unique<ActorService>(ServiceContext{
-      config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
-      *runtime_, runtime_->request_ids(), runtime_->message_ids(), shutdown_,
-      logger_, *connections_, access_.get(), check, certificates_.get(),
-      presented_tokens_.get(), backups_.get(), histories_.get(), boot_tree_});
+      config_, runtime::Clock::System(), catalog_, plugins_,
+      *plugin_load_threads_, *runtime_, runtime_->request_ids(),
+      runtime_->message_ids(), shutdown_, logger_, *connections_, access_.get(),
+      check, certificates_.get(), presented_tokens_.get(), backups_.get(),
+      histories_.get(), boot_tree_});
   if (access_ != nullptr) {
     status = access_->Start(
         [this] {
@@ -204,9 +187,9 @@ Daemon::~Daemon() {
     shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());
     EndProcesses();
   }
-  // PluginLoading answers the calls that wait for it.
-  if (plugin_loading_ != nullptr)
-    plugin_loading_->Stop(absl::InfiniteDuration());
+  // PluginLoadThreads answers the calls that wait for it.
+  if (plugin_load_threads_ != nullptr)
+    plugin_load_threads_->Stop(absl::InfiniteDuration());
   if (access_ != nullptr) access_->Stop();
   if (tls_ != nullptr) tls_->Stop();
   admin_.reset();
@@ -218,129 +201,11 @@ Daemon::~Daemon() {
   presented_tokens_.reset();
   certificates_.reset();
   connections_.reset();
-  plugin_loading_.reset();
+  plugin_load_threads_.reset();
   memory_return_.reset();
   memory_watch_.reset();
   plugins_.DestroyHandlers();
   runtime_.reset();
-}
-
-void Daemon::RequestShutdown(runtime::ShutdownMode mode) {
-  shutdown_.Request(mode, config_.drain_timeout);
-}
-
-ShutdownControl::Result Daemon::EndProcesses() {
-  ended_ = true;
-  const uint64_t ended_before = runtime_->Stats().processes_ended;
-  return shutdown_.Carry(
-      {.shutdown =
-           [this](runtime::ShutdownMode mode, absl::Duration timeout) {
-             return runtime_->Shutdown(mode, timeout);
-           },
-       .hurry = [this] { runtime_->HurryShutdown(); },
-       .so_far =
-           [this, ended_before] {
-             const runtime::RuntimeStats stats = runtime_->Stats();
-             return runtime::ShutdownReport{
-                 .ended = stats.processes_ended - ended_before,
-                 .forced = stats.processes_live,
-                 .stuck = stats.processes_live};
-           }});
-}
-
-void Daemon::Enter(Phase phase, ExitStatus status) {
-  const absl::MutexLock lock(&phase_mutex_);
-  phase_ = phase;
-  expired_status_ = status;
-}
-
-void Daemon::Expire() {
-  const absl::MutexLock lock(&phase_mutex_);
-  switch (phase_) {
-    case Phase::kStart:
-      logger_.Error("exiting although the start has not finished");
-      break;
-    case Phase::kProcesses:
-      LogStuck(runtime_->Stats().processes_live);
-      break;
-    case Phase::kCalls:
-      logger_.Error("exiting although gRPC or a plugin has not finished");
-      break;
-  }
-  Exit(expired_status_);
-}
-
-void Daemon::Exit(ExitStatus status) {
-  if (store_ != nullptr) store_->NoteExit();
-  logger_.Flush(LogWriter::kLastPatience);
-  std::_Exit(status);
-}
-
-void Daemon::LogStuck(uint64_t count) {
-  logger_.Error(absl::StrCat("exiting although ", count,
-                             " steps or commands have not returned"));
-}
-
-void Daemon::EndFailedStart(const absl::Status& why) {
-  const ExitStatus status = ExitStatusOf(why);
-  Enter(Phase::kCalls, status);
-  if (runtime_ == nullptr) return;
-  Enter(Phase::kProcesses, status);
-  shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());
-  const ShutdownControl::Result result = EndProcesses();
-  Enter(Phase::kCalls, status);
-  if (!result.stuck && result.report.stuck == 0) return;
-  // Some steps are stuck, for example an Init of the boot tree. As in Run,
-  // nothing that they use may be destroyed.
-  logger_.Error(std::string(why.message()));
-  LogStuck(result.report.stuck);
-  Exit(status);
-}
-
-ExitStatus Daemon::Run() {
-  shutdown_.WaitForRequest();
-  Enter(Phase::kProcesses, kExitDrainTimeout);
-  logger_.Info("ending: new processes are refused");
-  if (store_watch_ != nullptr) store_watch_->Stop();
-  if (serves()) server_->SetServing(false);
-  const ShutdownControl::Result result = EndProcesses();
-  const bool is_stuck = result.stuck || result.report.stuck > 0;
-  const bool ran_out_of_time =
-      is_stuck || (result.report.forced > 0 && !result.now);
-  const ExitStatus status = ran_out_of_time ? kExitDrainTimeout : kExitClean;
-  if (!is_stuck) Enter(Phase::kCalls, status);
-  // The file is removed while the port is held, so that no other daemon can
-  // have written its own file there.
-  if (port_file_ != nullptr) {
-    const absl::Status removed = port_file_->Remove();
-    if (!removed.ok()) logger_.Warning(std::string(removed.message()));
-  }
-  if (serves()) {
-    service_->CloseStreams();
-    std::this_thread::sleep_for(kLastAnswers);
-  }
-  if (is_stuck) {
-    // The threads of the stuck steps run plugin code, so nothing that they use
-    // may be destroyed.
-    LogStuck(result.report.stuck);
-    Exit(kExitDrainTimeout);
-  }
-  const absl::Duration for_loads =
-      std::min(config_.force_timeout, deadline_.left() - kExitReserve);
-  if (serves() && !plugin_loading_->Stop(for_loads)) {
-    logger_.Error("exiting although the loading of a plugin has not finished");
-    Exit(kExitDrainTimeout);
-  }
-  if (admin_ != nullptr) admin_->Stop();
-  if (serves()) {
-    server_->Stop(std::min(kServerGrace, deadline_.left() - kExitReserve));
-  }
-  logger_.Log(
-      ran_out_of_time ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,
-      absl::StrCat("ended: ", result.report.ended,
-                   " processes ended by themselves, ", result.report.forced,
-                   " were forced"));
-  return status;
 }
 
 }  // namespace actord::daemon

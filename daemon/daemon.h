@@ -32,7 +32,7 @@
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/operations/store_watch.h"
 #include "daemon/plugins/loaded_plugins.h"
-#include "daemon/plugins/plugin_loading.h"
+#include "daemon/plugins/plugin_load_threads.h"
 #include "daemon/port_file.h"
 #include "daemon/rpc_server.h"
 #include "daemon/settings/boot_tree_state.h"
@@ -168,11 +168,11 @@ class Daemon {
   std::unique_ptr<MemoryWatch> memory_watch_;    // null: nothing is served
   std::unique_ptr<MemoryReturn> memory_return_;  // null: nothing is served
   ShutdownControl shutdown_;
-  std::unique_ptr<PluginLoading> plugin_loading_;  // null: no service
-  std::unique_ptr<HistoryThread> histories_;       // null: no store
-  std::unique_ptr<TlsReloader> tls_;               // null: no TLS
-  std::unique_ptr<TlsOffer> tls_offer_;            // null: no TLS
-  std::unique_ptr<Connections> connections_;       // null: no service
+  std::unique_ptr<PluginLoadThreads> plugin_load_threads_;  // null: no service
+  std::unique_ptr<HistoryThread> histories_;                // null: no store
+  std::unique_ptr<TlsReloader> tls_;                        // null: no TLS
+  std::unique_ptr<TlsOffer> tls_offer_;                     // null: no TLS
+  std::unique_ptr<Connections> connections_;                // null: no service
   // Null: clients need no certificates.
   std::unique_ptr<PeerCertificates> certificates_;
   std::unique_ptr<PresentedTokens> presented_tokens_;  // null: no tokens

@@ -5,9 +5,10 @@
 // (connections.h) is made by a local administrator. So the user who runs the
 // daemon needs no token.
 //
-//   off nothing is refused, counted or logged observe nothing is refused; calls
-//   that enforce would refuse are counted and logged enforce calls are refused,
-//   counted and logged
+//   off      nothing is refused, counted or logged
+//   observe  nothing is refused; calls that enforce would refuse are counted
+//            and logged
+//   enforce  calls are refused, counted and logged
 //
 // Thread-safety: any thread; Start and Stop are for one thread. Ownership: owns
 // its thread; borrows logger and clock.

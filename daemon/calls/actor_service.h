@@ -27,7 +27,7 @@
 #include "daemon/operations/presented_tokens.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
-#include "daemon/plugins/plugin_loading.h"
+#include "daemon/plugins/plugin_load_threads.h"
 #include "daemon/settings/boot_tree_state.h"
 #include "daemon/settings/config.h"
 #include "daemon/streams/backup_stream.h"
@@ -50,7 +50,7 @@ struct ServiceContext {
   const runtime::Clock& clock;
   const runtime::Catalog& catalog;
   const LoadedPlugins& plugins;
-  PluginLoading& plugin_loading;
+  PluginLoadThreads& plugin_load_threads;
   runtime::Runtime& runtime;
   runtime::RequestIds& request_ids;  // used by Submit
   runtime::RequestIds& message_ids;  // used by Send

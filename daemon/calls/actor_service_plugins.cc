@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "daemon/calls/actor_service.h"
-#include "daemon/plugins/plugin_loading.h"
+#include "daemon/plugins/plugin_load_threads.h"
 #include "daemon/wire/proto_plugins.h"
 
 namespace actord::daemon {
@@ -12,10 +12,10 @@ namespace actord::daemon {
 void ActorService::LoadPlugin(const Caller& caller,
                               v1::LoadPluginRequest& request,
                               UnaryAnswer<v1::LoadPluginResponse> answer) {
-  context_.plugin_loading.Load(
+  context_.plugin_load_threads.Load(
       request.path(), request.new_processes_only(),
       [answer, audit = Audit(caller, request)](
-          const absl::StatusOr<PluginLoading::Loaded>& loaded) {
+          const absl::StatusOr<PluginLoadThreads::Loaded>& loaded) {
         audit.Done(loaded.status());
         v1::LoadPluginResponse response;
         if (loaded.ok()) WriteLoaded(*loaded, &response);
@@ -26,10 +26,10 @@ void ActorService::LoadPlugin(const Caller& caller,
 void ActorService::ListPlugins(const Caller& /*caller*/,
                                v1::ListPluginsRequest& request,
                                UnaryAnswer<v1::ListPluginsResponse> answer) {
-  context_.plugin_loading.List(
+  context_.plugin_load_threads.List(
       request.name(),
-      [answer](
-          const absl::StatusOr<std::vector<PluginLoading::Version>>& versions) {
+      [answer](const absl::StatusOr<std::vector<PluginLoadThreads::Version>>&
+                   versions) {
         v1::ListPluginsResponse response;
         if (versions.ok()) WriteVersions(*versions, &response);
         answer.Finish(versions.status(), response);

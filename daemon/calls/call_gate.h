@@ -1,5 +1,7 @@
-// The gate that every call enters first, unary or stream. Only the gate refuses
-// callers. A refused call has not been parsed and gets nothing but the status.
+// The gate that every call enters first, unary or stream. It refuses callers by
+// token, role and quota of requests. Only the quota of open streams comes after
+// it (routed_service.h), and the rights to single items (access.h). A refused
+// call has not been parsed and gets nothing but the status.
 //
 // RoutedService sends every method through the gate. No handler can be called
 // without a Caller, which only Enter makes.

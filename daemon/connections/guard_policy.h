@@ -2,13 +2,13 @@
 //
 // Two floods cost the daemon far more than their clients, and are below every
 // handler:
-//   resets Calls that are begun and reset at once. gRPC cleans up a call long
-//   after it has parsed the reset, so the remaining calls grow without a bound,
-//   and nobody reads their requests. bytes Bytes that are neither a call nor a
-//   message: headers that never end,
-//            empty frames. gRPC sends nothing for them. For a large message it
-//            sends window updates, but after them up to the whole message comes
-//            without another one.
+//   resets  Calls that are begun and reset at once. gRPC cleans up a call long
+//           after it has parsed the reset, so the remaining calls grow without
+//           a bound, and nobody reads their requests.
+//   bytes   Bytes that are neither a call nor a message: endless headers,
+//           empty frames. gRPC sends nothing for them. For a large message it
+//           sends window updates, but after them up to the whole message comes
+//           without another one.
 //
 // Thread-safety: plain values and pure functions.
 #pragma once

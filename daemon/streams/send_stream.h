@@ -6,8 +6,8 @@
 //   waiting       until its records are durable, and until each item is
 //                 answered whose message_id is in flight elsewhere. The next
 //                 batches are read and carried out meanwhile
-//   acknowledged when neither it nor any batch before it waits any longer. One
-//                 response acknowledges all of them
+//   acknowledged  when neither it nor any batch before it waits any longer.
+//                 One response acknowledges all of them
 //
 // Bounds: the stream reads the next batch while fewer than kMaxBatches batches
 // are carried out and not being acknowledged, and they and their refusals take

@@ -1,7 +1,7 @@
 // The WatchProcesses call: a snapshot page by page, then events.
 //
 // A stream is in one of these states, which decides its next response:
-//   begins Only a resume token. Skipped if the stream starts with missed or
+//   begins   Only a resume token. Skipped if the stream starts with missed or
 //            walks.
 //   missed   The number of missed events. Next state: walks, or reads if the
 //            client skips the snapshot.

@@ -13,7 +13,7 @@ void WritePlugin(const PluginInfo& info, v1::Plugin* proto) {
   proto->set_sha256(info.digest);
 }
 
-void WriteLoaded(const PluginLoading::Loaded& loaded,
+void WriteLoaded(const PluginLoadThreads::Loaded& loaded,
                  v1::LoadPluginResponse* proto) {
   WritePlugin(loaded.plugin.plugin, proto->mutable_plugin());
   proto->set_replaced_version(ToUtf8(loaded.plugin.replaced_version));
@@ -30,13 +30,13 @@ void WriteLoaded(const PluginLoading::Loaded& loaded,
   proto->set_processes_told(loaded.told);
 }
 
-void WriteVersions(const std::vector<PluginLoading::Version>& versions,
+void WriteVersions(const std::vector<PluginLoadThreads::Version>& versions,
                    v1::ListPluginsResponse* proto) {
-  for (const PluginLoading::Version& version : versions) {
+  for (const PluginLoadThreads::Version& version : versions) {
     v1::PluginVersion* const plugin = proto->add_plugins();
     WritePlugin(version.plugin, plugin->mutable_plugin());
     plugin->set_in_force(version.in_force);
-    for (const PluginLoading::TypeVersion& one : version.process_types) {
+    for (const PluginLoadThreads::TypeVersion& one : version.process_types) {
       v1::ProcessTypeVersion* const type = plugin->add_process_types();
       type->set_name(one.type->name);
       type->set_in_force(one.type->in_force.load(std::memory_order_acquire));

@@ -7,14 +7,14 @@
 
 #include "actord/v1/plugin.pb.h"
 #include "actord/v1/status.pb.h"
-#include "daemon/plugins/plugin_loading.h"
+#include "daemon/plugins/plugin_load_threads.h"
 
 namespace actord::daemon {
 
 void WritePlugin(const PluginInfo& info, v1::Plugin* proto);
-void WriteLoaded(const PluginLoading::Loaded& loaded,
+void WriteLoaded(const PluginLoadThreads::Loaded& loaded,
                  v1::LoadPluginResponse* proto);
-void WriteVersions(const std::vector<PluginLoading::Version>& versions,
+void WriteVersions(const std::vector<PluginLoadThreads::Version>& versions,
                    v1::ListPluginsResponse* proto);
 
 }  // namespace actord::daemon

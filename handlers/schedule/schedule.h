@@ -10,13 +10,10 @@
 // Calls that it answers with its state in JSON (docs/schedules.md lists the
 // fields):
 //
-//   show     changes nothing
-//
-//   pause    runs nothing until resume
-//
-//   resume continues with the next due time
-//
-//   remove   ends, with its state as the result
+//   show    changes nothing
+//   pause   runs nothing until resume
+//   resume  continues with the next due time
+//   remove  ends, with its state as the result
 //
 // The same topics also work as messages without an answer.
 //

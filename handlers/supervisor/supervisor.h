@@ -20,7 +20,7 @@
 //
 //   delete_child   {"id"}: {"id"}
 //
-//   input the supervisor's input; {} if there was none
+//   input          the supervisor's input; {} if there was none
 //
 // The type can be durable: after a restart of the daemon a supervisor continues
 // with its durable children, and starts its volatile children again.

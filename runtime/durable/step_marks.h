@@ -7,11 +7,12 @@
 // when the program is killed. Beside the marks the file holds how often each
 // process was found in this way since the last clean end.
 //
-//   crash a signal ended the program. Only the process in whose step the thread
-//   was is counted. killed the program could not record its end: SIGKILL, no
-//   memory, no power. Each process that was in a step is counted; from 1 again
-//   if it has passed the step in which it was found before. exit the program
-//   has ended itself, for example because the disk has
+//   crash      a signal ended the program. Only the process in whose step the
+//              thread was is counted.
+//   killed     the program could not record its end: SIGKILL, no memory, no
+//              power. Each process that was in a step is counted; from 1 again
+//              if it has passed the step in which it was found before.
+//   exit       the program has ended itself, for example because the disk has
 //              failed. Nobody is counted.
 //   clean end  all counts are forgotten.
 //

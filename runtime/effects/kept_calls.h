@@ -4,8 +4,8 @@
 //   accept   INPUT with the id, before the call is in the mailbox
 //   answer   the STEP that replies, or the end of the callee without a reply;
 //            the caller is answered when that record is durable
-//   repeat waits for the same answer. Once there is an answer, it is read from
-//   the store, which keeps it for store.request_id_ttl.
+//   repeat   waits for the same answer. Once there is an answer, it is read
+//            from the store, which keeps it for store.request_id_ttl.
 //
 // A caller that gives up does not take its call back: the call continues, also
 // over a restart. A refused call had no effect, and its id is forgotten.

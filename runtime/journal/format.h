@@ -2,11 +2,12 @@
 // one. All numbers are little-endian. Two kinds of numbers run through the
 // whole journal:
 //
-//   place a byte of the segments, as if all were one file: a segment begins
-//   where the segment before it ends. Groups begin at multiples of kBlockBytes.
-//   lsn a byte of the records, in their order, without headers of groups and
-//   padding. It is the position of a record. All code outside of the journal's
-//   own files uses it.
+//   place  a byte of the segments, as if all were one file: a segment begins
+//          where the segment before it ends. Groups begin at multiples of
+//          kBlockBytes.
+//   lsn    a byte of the records, in their order, without headers of groups and
+//          padding. It is the position of a record. All code outside of the
+//          journal's own files uses it.
 //
 // Thread-safety: pure functions.
 #pragma once

@@ -18,7 +18,7 @@
 #include "runtime/step/call_effect.h"
 #include "runtime/step/spawn_effect.h"
 #include "runtime/step/yield_effect.h"
-#include "runtime/yields/cancel_effect.h"
+#include "runtime/yields/cancel_yield_effect.h"
 
 namespace actord::runtime {
 

@@ -1,9 +1,12 @@
 // The keys of the state store. A key begins with its kind, two bytes. All its
 // numbers are big-endian, so keys have the order of their numbers.
 //
-//   kind after the kind value (state_values.h) kMeta StoreMeta kProcess PID
-//   ProcessEntry kImage PID ImageEntry kMail PID, position Mail kBody position
-//   key of the Mail or Letter whose
+//   kind      after the kind                   value (state_values.h)
+//   kMeta                                      StoreMeta
+//   kProcess  PID                              ProcessEntry
+//   kImage    PID                              ImageEntry
+//   kMail     PID, position                    Mail
+//   kBody     position                         key of the Mail or Letter whose
 //                                              body is only in the journal
 //   kName     owner, name                      PID's 16 bytes
 //   kGroup    owner, group, 0, PID             nothing
@@ -14,10 +17,12 @@
 //                                              yield the id is PID and tag
 //   kOrder    kind of id, time, lsn            key of the kRequest that ends at
 //                                              that time; lsn: of its record
-//   kOwner owner the name kExpiry time, key of an expiring entry nothing
-//   kLetter position Letter kPlugin number records::Plugin kHistory PID,
-//   position of the STEP HistoryEntry: of replay types kCall position key of
-//   the kRequest of a call
+//   kOwner    owner                            the name
+//   kExpiry   time, key of an expiring entry   nothing
+//   kLetter   position                         Letter
+//   kPlugin   number                           records::Plugin
+//   kHistory  PID, position of the STEP        HistoryEntry: of replay types
+//   kCall     position                         key of the kRequest of a call
 //                                              that is not answered
 //   kAnswer   position of the call             CallAnswer
 //

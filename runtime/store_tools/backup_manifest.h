@@ -2,8 +2,14 @@
 // is written as the last file of a backup, so a backup without a valid manifest
 // was interrupted.
 //
-//   actord-backup 1 unix-seconds 1764170000 incarnation 3 position 123456 file
-//   SHA256 BYTES SIZE NAME for each file end SHA256 of all lines before
+// Its lines:
+//
+//     actord-backup 1
+//     unix-seconds 1764170000
+//     incarnation 3
+//     position 123456
+//     file SHA256 BYTES SIZE NAME     (a line for each file)
+//     end SHA256                      (of all lines before)
 //
 // The first BYTES of the file are hashed; the rest, up to SIZE, is zeros.
 //

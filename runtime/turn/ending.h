@@ -30,6 +30,9 @@
 //  13. The activity word gets `ended`, the slot is freed, and a shutdown is
 //      told.
 //
+// A durable process first records its end, and these steps follow when the
+// record is durable (durable_turn.h). Its unanswered calls fail before step 1.
+//
 // If nobody wants the end, the turn only reads `wanted` and whether the log
 // records; it builds no Outcome and calls no observer. Most spawned processes
 // end this way.

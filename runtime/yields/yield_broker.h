@@ -27,7 +27,7 @@
 #include "runtime/system/processor.h"
 #include "runtime/table/process_table.h"
 #include "runtime/tasks/task_table.h"
-#include "runtime/yields/cancel_effect.h"
+#include "runtime/yields/cancel_yield_effect.h"
 #include "runtime/yields/timer_kind.h"
 
 namespace actord::runtime {

@@ -54,15 +54,16 @@ absl::Status ServiceInProcess::Start() {
   status = plugins_.Load(config_, runtime_->host(), catalog_, nullptr);
   if (status.ok()) status = runtime_->Start();
   if (!status.ok()) return status;
-  plugin_loading_ =
-      std::make_unique<daemon::PluginLoading>(plugins_, *runtime_, logger_);
+  plugin_load_threads_ =
+      std::make_unique<daemon::PluginLoadThreads>(plugins_, *runtime_, logger_);
   connections_ = std::make_unique<daemon::Connections>(
       config_, config_.runtime.max_payload_bytes, logger_,
       runtime::Clock::System());
   service_ = std::make_unique<daemon::ActorService>(daemon::ServiceContext{
-      config_, runtime::Clock::System(), catalog_, plugins_, *plugin_loading_,
-      *runtime_, runtime_->request_ids(), runtime_->message_ids(), shutdown_,
-      logger_, *connections_, nullptr, nullptr, nullptr});
+      config_, runtime::Clock::System(), catalog_, plugins_,
+      *plugin_load_threads_, *runtime_, runtime_->request_ids(),
+      runtime_->message_ids(), shutdown_, logger_, *connections_, nullptr,
+      nullptr, nullptr});
   grpc::ServerBuilder builder;
   builder.RegisterService(service_.get());
   server_ = builder.BuildAndStart();
@@ -93,14 +94,14 @@ ServiceInProcess::~ServiceInProcess() {
        .so_far = [] { return runtime::ShutdownReport{}; }});
   Require(!result.stuck, "the processes end");
   service_->CloseStreams();
-  Require(plugin_loading_->Stop(absl::Seconds(60)), "the loading ends");
+  Require(plugin_load_threads_->Stop(absl::Seconds(60)), "the loading ends");
   channel_.reset();
   server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(5));
   server_->Wait();
   server_.reset();
   service_.reset();
   connections_.reset();
-  plugin_loading_.reset();
+  plugin_load_threads_.reset();
   plugins_.DestroyHandlers();
   runtime_.reset();
 }

@@ -22,7 +22,7 @@
 #include "daemon/operations/exit_deadline.h"
 #include "daemon/operations/shutdown_control.h"
 #include "daemon/plugins/loaded_plugins.h"
-#include "daemon/plugins/plugin_loading.h"
+#include "daemon/plugins/plugin_load_threads.h"
 #include "daemon/settings/config.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
@@ -51,7 +51,7 @@ class ServiceInProcess {
   runtime::Catalog catalog_;
   std::unique_ptr<runtime::Runtime> runtime_;
   daemon::ShutdownControl shutdown_;
-  std::unique_ptr<daemon::PluginLoading> plugin_loading_;
+  std::unique_ptr<daemon::PluginLoadThreads> plugin_load_threads_;
   std::unique_ptr<daemon::Connections> connections_;
   std::unique_ptr<daemon::ActorService> service_;
   std::unique_ptr<grpc::Server> server_;

@@ -212,7 +212,7 @@ MUTANTS = {
         "                       parts_.caller.input().self);\n",
         "a step that failed is carried out"),
     "SECOND_CANCEL": (
-        "runtime/turn/inbox_orders.cc",
+        "runtime/turn/inbox_cancels.cc",
         "type == ACTORD_EVENT_CANCEL && std::exchange(process.cancel_seen, true)",
         "false", "a second cancel reaches the process"),
     "COMPLETE_TWICE": (

@@ -2,8 +2,9 @@
 //
 //   kind            the kind of the item: "store", "owner", "plugin",
 //                   "process", "dead_letter", "result", "id"
-//   64-bit numbers strings of decimal digits, as in the JSON of protobuf bytes
-//   base64 a text that is {"base64": "..."} no UTF-8
+//   64-bit numbers  strings of decimal digits, as in the JSON of protobuf
+//   bytes           base64
+//   not UTF-8       a text that is not UTF-8 is {"base64": "..."}
 //
 // Thread-safety: pure functions.
 #pragma once

@@ -1,13 +1,14 @@
 // Makes a new store from the intact parts of a damaged store. Only reads the
 // damaged store.
 //
-//   journal its records up to the first group that is damaged or missing. Later
-//   groups may be intact, but they rest on that group. state store if it is
-//   whole, the records are applied to it. If a part is lost and the journal
-//   still has its first record, the records are applied to an empty state.
-//   Otherwise the readable entries are taken as they are. a process with its
-//   image, or its whole history. An event whose
-//                    content is lost is left out.
+//   journal      its records up to the first group that is damaged or missing.
+//                Later groups may be intact, but they rest on that group.
+//   state store  if it is whole, the records are applied to it. If a part is
+//                lost and the journal still has its first record, the records
+//                are applied to an empty state. Otherwise the readable entries
+//                are taken as they are.
+//   a process    with its image, or its whole history. An event whose content
+//                is lost is left out.
 //
 // Thread-safety: pure functions of the directories.
 #pragma once

@@ -1,4 +1,4 @@
-#include "daemon/plugins/plugin_loading.h"
+#include "daemon/plugins/plugin_load_threads.h"
 
 #include <algorithm>
 #include <chrono>
@@ -31,7 +31,7 @@ class PendingAnswer {
     std::move(done_)(runtime::Retryable(
         absl::StatusCode::kUnavailable, runtime::reason::kPluginLoaderBusy,
         absl::StrCat("the daemon is ending, the system has no thread left, or ",
-                     PluginLoading::kMaxWaiting,
+                     PluginLoadThreads::kMaxWaiting,
                      " calls of LoadPlugin wait already"),
         absl::Seconds(1)));
   }
@@ -47,8 +47,8 @@ class PendingAnswer {
 
 }  // namespace
 
-void PluginLoading::Load(std::string path, bool new_processes_only,
-                         LoadDone done) {
+void PluginLoadThreads::Load(std::string path, bool new_processes_only,
+                             LoadDone done) {
   // A task that is not enqueued is destroyed, which answers the call.
   loads_.Post([this, path = std::move(path), new_processes_only,
                answer = PendingAnswer(std::move(done))]() mutable {
@@ -56,7 +56,7 @@ void PluginLoading::Load(std::string path, bool new_processes_only,
   });
 }
 
-absl::StatusOr<PluginLoading::Loaded> PluginLoading::LoadNow(
+absl::StatusOr<PluginLoadThreads::Loaded> PluginLoadThreads::LoadNow(
     const std::string& path, bool new_processes_only) {
   if (runtime_.Stats().state != runtime::RunState::kServing) {
     return runtime::Retryable(
@@ -133,7 +133,7 @@ class TriesOfType {
 
 }  // namespace
 
-void PluginLoading::RetryQuarantine(const LoadedPlugins::Loaded& loaded) {
+void PluginLoadThreads::RetryQuarantine(const LoadedPlugins::Loaded& loaded) {
   constexpr size_t kAtOnce = 1000;
   for (const runtime::ProcessType* type : loaded.process_types) {
     const auto tries = std::make_shared<TriesOfType>(logger_, type->name);
@@ -154,7 +154,7 @@ void PluginLoading::RetryQuarantine(const LoadedPlugins::Loaded& loaded) {
   }
 }
 
-uint64_t PluginLoading::TellProcesses(const LoadedPlugins::Loaded& loaded) {
+uint64_t PluginLoadThreads::TellProcesses(const LoadedPlugins::Loaded& loaded) {
   const absl::flat_hash_set<const runtime::ProcessType*> versions(
       loaded.process_types.begin(), loaded.process_types.end());
   uint64_t told = 0;
@@ -168,14 +168,14 @@ uint64_t PluginLoading::TellProcesses(const LoadedPlugins::Loaded& loaded) {
   return told;
 }
 
-void PluginLoading::List(std::string name, ListDone done) {
+void PluginLoadThreads::List(std::string name, ListDone done) {
   lists_.Post([this, name = std::move(name),
                answer = PendingAnswer(std::move(done))]() mutable {
     answer.Give(ListNow(name));
   });
 }
 
-std::vector<PluginLoading::Version> PluginLoading::ListNow(
+std::vector<PluginLoadThreads::Version> PluginLoadThreads::ListNow(
     const std::string& name) const {
   absl::flat_hash_map<const runtime::ProcessType*,
                       runtime::Runtime::VersionCount>
@@ -208,7 +208,7 @@ std::vector<PluginLoading::Version> PluginLoading::ListNow(
   return versions;
 }
 
-bool PluginLoading::Stop(absl::Duration timeout) {
+bool PluginLoadThreads::Stop(absl::Duration timeout) {
   stopping_.store(true, std::memory_order_relaxed);
   const auto timeout_ns = timeout == absl::InfiniteDuration()
                               ? UINT64_MAX

@@ -14,7 +14,9 @@
 // These orders are urgent: the next turn takes them, in order with completions
 // and before all messages. A step is not interrupted, and the further steps of
 // a running turn do not see an order that comes in the meantime. Only after
-// Init does the turn read its word again (process_runner.cc). An order behind
+// Init does the turn of a volatile process read its word again
+// (process_runner.cc); a durable process sees such an order after its first
+// step. An order behind
 // kBatch completions waits for the step after these completions. A process that
 // ends by an order takes no further step.
 #include <optional>

@@ -20,16 +20,16 @@
 
 namespace actord::daemon {
 
-class PluginLoading {
+class PluginLoadThreads {
  public:
   // Maximum number of waiting loads; waiting lists have the same limit.
   static constexpr size_t kMaxWaiting = 64;
 
-  PluginLoading(LoadedPlugins& plugins, runtime::Runtime& runtime,
-                Logger& logger)
+  PluginLoadThreads(LoadedPlugins& plugins, runtime::Runtime& runtime,
+                    Logger& logger)
       : plugins_(plugins), runtime_(runtime), logger_(logger) {}
-  PluginLoading(const PluginLoading&) = delete;
-  PluginLoading& operator=(const PluginLoading&) = delete;
+  PluginLoadThreads(const PluginLoadThreads&) = delete;
+  PluginLoadThreads& operator=(const PluginLoadThreads&) = delete;
 
   struct Loaded {
     LoadedPlugins::Loaded plugin;

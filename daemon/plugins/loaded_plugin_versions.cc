@@ -166,7 +166,7 @@ absl::StatusOr<handlers::UniqueFd> LoadedPlugins::OpenAllowed(
     const std::string& path, std::string& found) const {
   if (directories_.empty()) {
     return Error(absl::StatusCode::kFailedPrecondition,
-                 reason::kPluginLoadingOff,
+                 reason::kPluginLoadThreadsOff,
                  "plugins.directories (--plugin-dir) is empty; only plugins "
                  "in one of its directories are loaded at run time");
   }
