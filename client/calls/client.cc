@@ -184,6 +184,18 @@ absl::StatusOr<v1::ListFailuresResponse> Client::ListFailures(
                &v1::ActorService::Stub::ListFailures, request, options);
 }
 
+absl::StatusOr<v1::ListLogLinesResponse> Client::ListLogLines(
+    const v1::ListLogLinesRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListLogLines, request, options);
+}
+
+absl::StatusOr<v1::SetLogLevelResponse> Client::SetLogLevel(
+    const v1::SetLogLevelRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::SetLogLevel, request, options);
+}
+
 absl::StatusOr<v1::GetStatusResponse> Client::GetStatus(
     const v1::GetStatusRequest& request, const CallOptions& options) {
   return Unary(connection_->endpoint, *connection_->actors,

@@ -18,6 +18,7 @@
 #include "actord/v1/client.pb.h"
 #include "actord/v1/dead_letter.pb.h"
 #include "actord/v1/failure.pb.h"
+#include "actord/v1/log.pb.h"
 #include "actord/v1/name.pb.h"
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/plugin.pb.h"
@@ -89,6 +90,10 @@ class Client {
       const CallOptions& options = {});
   absl::StatusOr<v1::ListFailuresResponse> ListFailures(
       const v1::ListFailuresRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::ListLogLinesResponse> ListLogLines(
+      const v1::ListLogLinesRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::SetLogLevelResponse> SetLogLevel(
+      const v1::SetLogLevelRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::GetStatusResponse> GetStatus(
       const v1::GetStatusRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::LoadPluginResponse> LoadPlugin(

@@ -1,5 +1,7 @@
 #include "client/cli/invocation.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -40,6 +42,16 @@ CallOptions Invocation::Quick() const {
 
 CallOptions Invocation::Waiting() const {
   return {.deadline = deadline_, .cancellation = &environment_.cancellation};
+}
+
+bool Invocation::Pause(absl::Duration pause) const {
+  const Cancellation& cancellation = environment_.cancellation;
+  pollfd interrupt{.fd = cancellation.fd(), .events = POLLIN, .revents = 0};
+  const absl::Duration left = deadline_ - absl::Now();
+  poll(&interrupt, 1,
+       static_cast<int>(absl::ToInt64Milliseconds(
+           std::clamp(left, absl::ZeroDuration(), pause))));
+  return !cancellation.cancelled();
 }
 
 ExitStatus Invocation::Fail(const absl::Status& status,

@@ -70,6 +70,9 @@ class Invocation {
   // Options of a call that waits for a process: --timeout, or no deadline.
   [[nodiscard]] CallOptions Waiting() const;
   [[nodiscard]] absl::Time deadline() const { return deadline_; }
+  // Waits for `pause`, at most until the deadline. False: the command is
+  // interrupted.
+  [[nodiscard]] bool Pause(absl::Duration pause) const;
 
   // Writes the error to standard error, with `about` as its subject ("" for
   // none), and returns the exit status for it.

@@ -25,6 +25,8 @@ void AddHistory(CLI::App& app, Action& chosen);
 void AddQuarantine(CLI::App& app, Action& chosen);
 void AddFailures(CLI::App& app, Action& chosen);
 void AddStuck(CLI::App& app, Action& chosen);
+void AddLogs(CLI::App& app, Action& chosen);
+void AddLogLevel(CLI::App& app, Action& chosen);
 void AddCancel(CLI::App& app, Action& chosen);
 void AddTerminate(CLI::App& app, Action& chosen);
 void AddYields(CLI::App& app, Action& chosen);

@@ -67,6 +67,12 @@ constexpr MethodRule kRules[] = {
      .needs = kOperate,
      .only_reads = true,
      .requests = kRequestsOfList},
+    // The lines name clients, processes and files of all owners.
+    {.method = "ListLogLines",
+     .needs = kOperate,
+     .only_reads = true,
+     .requests = kRequestsOfList},
+    {.method = "SetLogLevel", .needs = kAdminister},
     {.method = "CutClient", .needs = kAdminister},
     {.method = "LoadPlugin", .needs = kAdminister},
     // The backup holds the payloads of all owners.

@@ -37,6 +37,8 @@ ActorService::ActorService(const ServiceContext& context)
   Route("RetryQuarantine", &ActorService::RetryQuarantine);
   Route("ListFailures", &ActorService::ListFailures);
   Route("ReadHistory", &ActorService::ReadHistory);
+  Route("ListLogLines", &ActorService::ListLogLines);
+  Route("SetLogLevel", &ActorService::SetLogLevel);
   Route("GetStatus", &ActorService::GetStatus);
   Route("ListClients", &ActorService::ListClients);
   Route("CutClient", &ActorService::CutClient);

@@ -5,9 +5,6 @@
 #include <string>
 
 #include "absl/hash/hash.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "daemon/calls/actor_service.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_check.h"
@@ -18,31 +15,6 @@
 
 namespace actord::daemon {
 namespace {
-
-// The incarnation in hexadecimal, a dot and the number: so an id never means a
-// failure of another run.
-std::string FormatFailureId(uint32_t incarnation, uint64_t number) {
-  return absl::StrFormat("%x.%d", incarnation, number);
-}
-
-// `number` stays 0 for an id of another run.
-absl::Status ReadAfterId(const std::string& id, uint32_t incarnation,
-                         uint64_t& number) {
-  if (id.empty()) return absl::OkStatus();
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(id, absl::MaxSplits('.', 1));
-  uint32_t run = 0;
-  uint64_t read = 0;
-  // Each id has exactly one valid text.
-  if (!absl::SimpleHexAtoi(parts.first, &run) ||
-      !absl::SimpleAtoi(parts.second, &read) ||
-      FormatFailureId(run, read) != id) {
-    return Wrong("after_id",
-                 "is not the id of a failure, as ListFailures tells it");
-  }
-  if (run == incarnation) number = read;
-  return absl::OkStatus();
-}
 
 absl::Status ReadSince(const v1::ListFailuresRequest& request,
                        uint64_t& since_unix_ns) {
@@ -64,7 +36,8 @@ absl::Status ReadQuery(const v1::ListFailuresRequest& request,
   absl::Status status =
       CheckLength("process_type", request.process_type(), kMaxNameBytes);
   if (status.ok()) {
-    status = ReadAfterId(request.after_id(), incarnation, query.after);
+    status =
+        ReadEntryId("after_id", request.after_id(), incarnation, query.after);
   }
   if (status.ok()) status = ReadSince(request, query.since_unix_ns);
   if (!status.ok()) return status;
@@ -91,7 +64,7 @@ void SetPid(const runtime::Pid& pid, std::string* text) {
 
 void Write(const runtime::ProcessFailure& failure, uint32_t incarnation,
            v1::ProcessFailure* proto) {
-  proto->set_id(FormatFailureId(incarnation, failure.id));
+  proto->set_id(FormatEntryId(incarnation, failure.id));
   SetPid(failure.pid, proto->mutable_pid());
   proto->set_process_type(ToUtf8(failure.process_type));
   proto->set_name(failure.name);

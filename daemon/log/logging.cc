@@ -165,6 +165,8 @@ void Logger::Log(LogLevel level, std::string_view message) {
                              message.size() - beginning.size(), " more bytes)");
     message = shortened;
   }
+  if (!logger_->should_log(ToSpdlog(level))) return;
+  recent_.Add(runtime::Clock::System().UnixNs(), level, message);
   logger_->log(ToSpdlog(level),
                spdlog::string_view_t(message.data(), message.size()));
 }

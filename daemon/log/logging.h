@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "daemon/log/line_spacing.h"
 #include "daemon/log/log_writer.h"
+#include "daemon/log/recent_lines.h"
 #include "daemon/settings/config.h"
 #include "runtime/settings/options.h"
 #include "runtime/system/clock.h"
@@ -60,11 +61,15 @@ class Logger {
   // Number of lines that were lost because standard error was blocked or full.
   [[nodiscard]] uint64_t dropped_lines() const { return writer_.dropped(); }
 
+  // The newest logged lines, also those that standard error did not take.
+  [[nodiscard]] const RecentLines& recent() const { return recent_; }
+
   // The writer of the lines, for the report of a crash.
   [[nodiscard]] const LogWriter& writer() const { return writer_; }
 
  private:
   LogWriter writer_;
+  RecentLines recent_;
   const std::unique_ptr<spdlog::logger> logger_;
 };
 

@@ -1,9 +1,13 @@
 #include "daemon/wire/page_token.h"
 
 #include <charconv>
+#include <utility>
 
 #include "absl/hash/hash.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "daemon/wire/proto_check.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
@@ -44,6 +48,27 @@ absl::StatusOr<uint64_t> ReadPageToken(std::string_view token, uint64_t scope) {
     return Refused();
   }
   return position;
+}
+
+std::string FormatEntryId(uint32_t incarnation, uint64_t number) {
+  return absl::StrFormat("%x.%d", incarnation, number);
+}
+
+absl::Status ReadEntryId(std::string_view field, std::string_view id,
+                         uint32_t incarnation, uint64_t& number) {
+  if (id.empty()) return absl::OkStatus();
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(
+      absl::string_view(id.data(), id.size()), absl::MaxSplits('.', 1));
+  uint32_t run = 0;
+  uint64_t read = 0;
+  // Each id has exactly one valid text.
+  if (!absl::SimpleHexAtoi(parts.first, &run) ||
+      !absl::SimpleAtoi(parts.second, &read) ||
+      FormatEntryId(run, read) != id) {
+    return Wrong(field, "is not the id of an entry of this list");
+  }
+  if (run == incarnation) number = read;
+  return absl::OkStatus();
 }
 
 }  // namespace actord::daemon

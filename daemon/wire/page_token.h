@@ -1,5 +1,5 @@
 // Page tokens: opaque texts for the position at which the next page of a list
-// begins.
+// begins. And ids of the entries of a list.
 //
 // A token is valid only for its list and filter, and only in this run of the
 // daemon. Any other token is refused, because it would list the wrong items.
@@ -20,5 +20,14 @@ std::string MakePageToken(uint64_t position, uint64_t scope);
 // Returns the position of `token`; "" is position 0. INVALID_ARGUMENT (reason
 // INVALID_PAGE_TOKEN): the token was not made with `scope`.
 absl::StatusOr<uint64_t> ReadPageToken(std::string_view token, uint64_t scope);
+
+// The id of an entry of a list that lives as long as the daemon. It names the
+// run, too, so that an id never means an entry of another run.
+std::string FormatEntryId(uint32_t incarnation, uint64_t number);
+// Reads the id in the request's field `field`. `number` stays as it is for ""
+// and for an id of another run. INVALID_ARGUMENT (reason INVALID_FIELD): it is
+// no such id.
+absl::Status ReadEntryId(std::string_view field, std::string_view id,
+                         uint32_t incarnation, uint64_t& number);
 
 }  // namespace actord::daemon

@@ -1,7 +1,5 @@
 // actorctl failures
 
-#include <poll.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -58,17 +56,6 @@ Item FailureItem(const v1::ProcessFailure& failure) {
               }};
 }
 
-// Waits for the next request of --follow. False: the command is interrupted.
-bool AwaitNext(Invocation& invocation) {
-  const Cancellation& cancellation = invocation.environment().cancellation;
-  pollfd interrupt{.fd = cancellation.fd(), .events = POLLIN, .revents = 0};
-  const absl::Duration left = invocation.deadline() - absl::Now();
-  poll(&interrupt, 1,
-       static_cast<int>(absl::ToInt64Milliseconds(
-           std::clamp(left, absl::ZeroDuration(), kFollowEvery))));
-  return !cancellation.cancelled();
-}
-
 ExitStatus RunFailures(Invocation& invocation, const FailuresOptions& options) {
   v1::ListFailuresRequest request;
   request.set_process_type(options.type);
@@ -117,7 +104,9 @@ ExitStatus RunFailures(Invocation& invocation, const FailuresOptions& options) {
         });
     if (!status.ok()) return invocation.Fail(status);
     if (!options.follow) break;
-    if (!AwaitNext(invocation)) return invocation.Fail(absl::CancelledError());
+    if (!invocation.Pause(kFollowEvery)) {
+      return invocation.Fail(absl::CancelledError());
+    }
   }
   writer.Finish();
   return ExitStatus::kDone;

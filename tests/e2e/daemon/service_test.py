@@ -91,7 +91,8 @@ class Reflection(DaemonCase):
              "ResendDeadLetter", "DropDeadLetters", "WatchProcesses",
              "ListClients", "CutClient", "LoadPlugin", "ListPlugins",
              "GetStatus", "Backup", "ReadHistory", "ListQuarantine",
-             "RetryQuarantine", "ListFailures"})
+             "RetryQuarantine", "ListFailures", "ListLogLines",
+             "SetLogLevel"})
 
 
 class Strangers(DaemonCase):
