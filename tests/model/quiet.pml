@@ -7,10 +7,10 @@
  * To wake a worker costs more than a short step. So a worker wakes nobody for
  * a process that continues while nothing else is ready. For processes that due
  * timers made ready it wakes another worker only after it has fired timers for
- * a while. Until then it is quiet. park.pml checks how sleepers are woken. This
- * model checks that a quiet worker tells the others in time (scheduler.h, "Quiet
- * work"). It does not bound how long a turn lasts: the watchdog finds work that
- * waits behind a turn of 10 ms.
+ * a while. A worker that keeps work in either way is quiet. park.pml checks how
+ * sleepers are woken. This model checks that a quiet worker tells the others in
+ * time (scheduler.h, "Quiet work"). It does not bound how long a turn lasts: the
+ * watchdog finds work that waits behind a turn of 10 ms.
  *
  * Checked: (1) no work waits in a queue whose worker is not quiet, or in the
  * global queue, while one worker is stuck in a turn and the other sleeps.
