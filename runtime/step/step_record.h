@@ -48,7 +48,7 @@ struct StepRecord {
   std::vector<WorldAnswer> answers;
   // Number of payloads above the limit.
   uint32_t refused_payloads = 0;
-  // A misuse that makes the call fail, whatever its return value.
+  // A misuse that makes the call fail, with any return value.
   absl::Status misuse;
   Payload result;
   absl::StatusCode failure_code = absl::StatusCode::kUnknown;

@@ -13,8 +13,8 @@
 // Invariants:
 //   1. A message that was sent to a durable process is in one place: a mailbox,
 //      the step that consumed it, or the dead letters.
-//   2. A mailbox is the bodies addressed to its process without those that a
-//      step has consumed.
+//   2. A mailbox consists of the bodies that are addressed to its process and
+//      that no step has consumed.
 //   3. What a process holds (names, groups, watches, timers, owed calls) goes
 //      with its end, in the same batch.
 //   4. A record that contradicts the state is refused as DATA_LOSS. Nothing is

@@ -44,7 +44,7 @@ class PluginFiles {
   // NOT_FOUND: the store does not have the file. DATA_LOSS: the file has
   // another content.
   absl::Status Check(const std::string& sha256);
-  // The files that the store has, in ascending order, whatever their contents.
+  // The files that the store has, in ascending order. Does not check contents.
   absl::StatusOr<std::vector<std::string>> List();
   // Removes the file and any leftovers of a crash.
   absl::Status Remove(const std::string& sha256);

@@ -3,10 +3,10 @@
 // gets any slot of the process table. A dormant process has no slot: it is only
 // in the store, until it is needed.
 //
-// A process leaves the process table and comes back under the lock ResidencyOf
-// its PID alone. Whoever holds the lock, and finds the process in a slot, can
-// put an event into its mailbox. (Not asserted below: a Mutex does not know its
-// holder. tests/model/homes.pml and the simulator keep that rule.)
+// A process leaves the process table and comes back only under the lock
+// ResidencyOf its PID. A thread that holds the lock and finds the process in a
+// slot can put an event into its mailbox. (Not asserted below: a Mutex does not
+// know its holder. tests/model/homes.pml and the simulator check that rule.)
 //
 // Thread-safety: any thread; look-ups take no lock. The table never shrinks,
 // so a stale number can be read without harm.
