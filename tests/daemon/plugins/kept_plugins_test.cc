@@ -70,7 +70,7 @@ class KeptPluginsTest : public ::testing::Test {
     close(file);
     return number;
   }
-  // What is logged.
+  // Returns the log lines.
   std::string RemoveUnused(const absl::flat_hash_set<uint32_t>& used,
                            size_t most) {
     ::testing::internal::CaptureStderr();
