@@ -63,7 +63,7 @@ const std::map<std::string, Format>& Formats() {
   return formats;
 }
 
-// What the parser fills in before it is checked.
+// The arguments as the parser has read them, before they are checked.
 struct Typed {
   std::string context;
   std::string address;
