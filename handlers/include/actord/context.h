@@ -250,8 +250,8 @@ class Context {
 
   // Waits for `awaitable`, but at most `duration`. Result: an optional of its
   // result, empty after a timeout. For an awaitable without a result: a bool,
-  // true if it ended in time. After a timeout the awaitable is destroyed where
-  // it stands.
+  // true if it ended in time. After a timeout the awaitable is destroyed at the
+  // point where it waits.
   template <Awaitable A>
   TimeoutAwaiter<A> WithTimeout(A awaitable, Duration duration);
 
