@@ -14,15 +14,15 @@
 
 namespace actord::runtime {
 
-// What the store says of the process, besides its mailbox. Takes the image.
-// DATA_LOSS: the store is damaged. Precondition: the process is not live yet,
-// so no other thread uses it.
+// Fills the process from the store, except its mailbox. Takes the image out of
+// `stored`. DATA_LOSS: the store is damaged. Precondition: the process is not
+// live yet, so no other thread uses it.
 absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane);
 
-// Puts what waits for the process into its mailbox. `bytes_of`: what owners
-// have in mailboxes. Precondition: the process is not live yet, so no other
-// thread uses it.
+// Puts the stored events for the process into its mailbox. `bytes_of`: the
+// bytes that each owner has in mailboxes. Precondition: the process is not live
+// yet, so no other thread uses it.
 void FillMailbox(Process& process, const StoredProcess& stored,
                  OwnerLimits& bytes_of, Lane& lane);
 

@@ -97,7 +97,7 @@ class DurableStore {
   // begins, until it returns an error. DATA_LOSS: the store is damaged.
   virtual absl::Status ForEachProcess(
       absl::FunctionRef<absl::Status(StoredProcess&&)> use) = 0;
-  // The state store stands for the records before this position. Any thread.
+  // The state store has applied all records before this position. Any thread.
   [[nodiscard]] virtual uint64_t Applied() const = 0;
   // The entry and the image of a process that lives in the store. Precondition:
   // no record of the process is at Applied or behind. (Not asserted: only the

@@ -15,8 +15,8 @@
 //      the step that consumed it, or the dead letters.
 //   2. A mailbox consists of the bodies that are addressed to its process and
 //      that no step has consumed.
-//   3. What a process holds (names, groups, watches, timers, owed calls) goes
-//      with its end, in the same batch.
+//   3. The names, groups, watches, timers and owed calls of a process are
+//      removed with its end, in the same batch.
 //   4. A record that contradicts the state is refused as DATA_LOSS. Nothing is
 //      guessed.
 // tests/runtime/store/history_test.cc checks (1) to (3), and
