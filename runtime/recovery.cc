@@ -103,7 +103,7 @@ void FillMailbox(Process& process, const StoredProcess& stored,
 
 namespace {
 
-// Of a process that has begun again.
+// Restores the present life of a process that has begun again.
 absl::Status TakeLife(Process& process, const StoredProcess& stored,
                       DurableState& state, Lane& lane) {
   const ProcessEntry& entry = stored.entry;

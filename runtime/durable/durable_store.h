@@ -46,7 +46,7 @@ struct StoredProcess {
     ExitEntry entry;
   };
   std::vector<Exit> exits;
-  // Of a replay type: the steps since the image, or since Init.
+  // For a replay type: the steps since the image, or since Init.
   std::vector<StepOfHistory> history;
 
   // The process waits only for messages: until one comes, it can be dormant.

@@ -31,7 +31,8 @@ namespace actord::runtime {
 // The place of a process in the process table.
 struct ProcessSlot {
   uint32_t slot = 0;
-  // Of the slot. Of a dormant process: the note that Sleep got, or 0.
+  // The generation of the slot. For a dormant process: the note that Sleep got,
+  // or 0.
   uint32_t generation = 0;
 
   // The place of a process that is dormant.
