@@ -29,7 +29,7 @@ struct Answers {
 
 // How a process begins again.
 struct NextLife {
-  std::string method;  // empty: the same one
+  std::string method;  // empty: the method stays the same
   OwnedPayload input;
   std::vector<OwnedEvent> unseen;
 };

@@ -121,7 +121,7 @@ enum {
    * gave the reason. Any other value breaks this rule and ends the process the
    * same way. */
   ACTORD_STEP_THREW = 5,
-  /* Begin again, as `continue_as` has said in this step. */
+  /* Begin again, with the arguments of `continue_as` in this step. */
   ACTORD_STEP_CONTINUE_AS = 6
 };
 
