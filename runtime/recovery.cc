@@ -158,7 +158,7 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
   }
   state.lifetime_ns = image.lifetime_ns;
   for (const records::OwedCall& owed : image.owed_calls) {
-    // From outside it has a message id. Volatile callers have ended.
+    // A call from outside has a message id. Volatile callers have ended.
     state.calls[owed.call].is_kept = owed.caller.empty();
     state.calls[owed.call].yield = {owed.caller, owed.tag};
   }

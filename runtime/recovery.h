@@ -26,14 +26,15 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
 void FillMailbox(Process& process, const StoredProcess& stored,
                  OwnerLimits& bytes_of, Lane& lane);
 
-// Whether another plugin file than the one in force has written the state, so
-// that its version has to be in the catalog before the process comes back.
+// Whether the state was written by a plugin file that is not in force. The
+// version of that file must then be in the catalog before the process comes
+// back.
 bool NeedsFormer(const Catalog& catalog, const ProcessEntry& entry);
 
 // The type as which a stored process comes back.
 struct FoundType {
   const ProcessType* type = nullptr;  // null: no type of the name is in force
-  absl::Status fits;                  // not OK: it belongs into quarantine
+  absl::Status fits;  // not OK: the process belongs into quarantine
 };
 FoundType FindTypeOf(const Catalog& catalog, const ProcessEntry& entry);
 

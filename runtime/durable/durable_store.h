@@ -100,7 +100,7 @@ class DurableStore {
   // The state store has applied all records before this position. Any thread.
   [[nodiscard]] virtual uint64_t Applied() const = 0;
   // The entry and the image of a process that lives in the store. Precondition:
-  // no record of the process is at Applied or behind. (Not asserted: only the
+  // no record of the process is at Applied or later. (Not asserted: only the
   // turn of the process knows.) NOT_FOUND: no such process lives there. Any
   // thread. Waits for the disk.
   virtual absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid) = 0;

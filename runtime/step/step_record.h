@@ -20,9 +20,9 @@ namespace actord::runtime {
 
 struct TurnInput;
 
-// How the process begins again, as continue_as has said.
+// How the process begins again: the arguments of continue_as.
 struct Continuation {
-  std::string method = {};  // empty: the same one
+  std::string method = {};  // empty: the method stays the same
   Payload input = {};
   // The events that the next life gets first, as a turn of record_format.h.
   std::string unseen = {};
@@ -55,7 +55,7 @@ struct StepRecord {
   std::string failure;
   // Empty: the call did not throw.
   std::string thrown;
-  // Null: the call has not said how to begin again.
+  // Null: continue_as was not called.
   std::unique_ptr<Continuation> continuation;
 
   Payload TakeResult() {

@@ -37,7 +37,7 @@ inline bool BeginsAgain(const TurnInput& input, const StepRecord& record) {
   return record.verdict == ACTORD_STEP_CONTINUE_AS && !input.cancel_requested &&
          input.step < input.max_steps;
 }
-// Why a process ends that is not done.
+// Why a process ends without being done.
 EndCause WhyNotDone(const TurnInput& input, const StepRecord& record);
 // Returns why the process ends. Precondition: the step did not fail, and the
 // process neither goes on nor begins again.

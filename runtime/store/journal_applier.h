@@ -182,7 +182,7 @@ class JournalApplier {
   // Adds the consumed events to `history`.
   absl::Status Consume(Resident& process, const Position& position,
                        HistoryEntry& history);
-  // The process begins again behind this step.
+  // The process begins again after this step.
   absl::Status BeginAgain(Resident& process, const records::Step& record);
   // Takes the completions that no step has seen out of the mailbox.
   absl::Status DropCompletions(Resident& process);

@@ -25,8 +25,8 @@ namespace actord::runtime {
 
 class PluginFiles {
  public:
-  // `store`: the directory of the store, which exists. `reserve_bytes`: what
-  // Keep leaves free on the disk.
+  // `store`: the directory of the store, which exists. `reserve_bytes`: the
+  // room that Keep leaves free on the disk.
   PluginFiles(std::string_view store, FileSystem& files,
               uint64_t reserve_bytes = 0);
 

@@ -73,8 +73,8 @@ class Homes {
   // From now on the process of the PID exists and is dormant. Precondition:
   // Keep has had the PID, and only the caller uses the homes.
   void EnterDormant(const Pid& pid);
-  // The resident process of the PID is dormant from now on. NoteOf returns
-  // `note` until it wakes. Precondition: the caller holds ResidencyOf the PID,
+  // Makes the resident process of the PID dormant. NoteOf returns `note` until
+  // it wakes. Precondition: the caller holds ResidencyOf the PID,
   // and makes the generation of the slot even afterwards.
   void Sleep(const Pid& pid, uint32_t note);
   // Precondition: the process is dormant, and the caller holds ResidencyOf the
