@@ -4,7 +4,7 @@
 #   docker run --read-only --volume actord-run:/run/actord actord
 #
 # The daemon serves its own container and, through the socket in that volume,
-# whoever may use the volume. With a certificate it serves a network, too:
+# everybody who may use the volume. With a certificate it serves a network, too:
 #
 #   docker run --read-only --publish 7600:7600 --volume /etc/actord:/etc/actord:ro \
 #     actord --listen 0.0.0.0:7600 --listen unix:/run/actord/actord.sock \

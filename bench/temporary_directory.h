@@ -1,5 +1,5 @@
 // A directory for the files of one benchmark, in the directory for temporary
-// files (TMPDIR). Its disk is the one that is measured.
+// files (TMPDIR). The benchmark measures the disk of this directory.
 //
 // Thread-safety: one thread. Ownership: removes the directory with all files.
 #pragma once

@@ -63,7 +63,7 @@ const std::map<std::string, Format>& Formats() {
   return formats;
 }
 
-// What the parser fills in before it is checked.
+// The arguments as the parser has read them, before they are checked.
 struct Typed {
   std::string context;
   std::string address;
@@ -261,7 +261,7 @@ ExitStatus RunActorctl(const std::vector<std::string>& arguments,
   app.set_version_flag("--version", ACTORD_VERSION,
                        "Print the version and exit");
   app.failure_message([](const CLI::App* /*app*/, const CLI::Error& error) {
-    // It may repeat what was typed.
+    // The message may repeat the arguments, which may contain a token.
     return "actorctl: " + identity::RedactTokens(OneLine(error.what())) +
            "\nRun \"actorctl --help\" or \"actorctl COMMAND --help\".\n";
   });

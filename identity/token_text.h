@@ -67,9 +67,9 @@ inline constexpr std::string_view kTokenHashRule =
 std::string FormatHash(const TokenHash& hash);
 std::optional<TokenHash> ParseHash(std::string_view text);
 
-// `text` with "atk_[redacted]" in place of each part that looks like a token,
-// also of one that is cut or mistyped: the prefix and at least 20 more
-// characters of base64url.
+// `text` with "atk_[redacted]" in place of each part that looks like a token:
+// the prefix and at least 20 more characters of base64url. So cut and mistyped
+// tokens are replaced, too.
 std::string RedactTokens(std::string_view text);
 
 }  // namespace actord::identity

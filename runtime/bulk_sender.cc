@@ -53,7 +53,8 @@ absl::Status BulkSender::Add(const Pid& to, const Message& message, Owner by,
                     core_.lane);
   }
   status = inputs_->Add(by, to, message, item);
-  // The process gets what is hidden from it, so that it can empty its mailbox.
+  // The process gets the messages that were held back, so that it can empty its
+  // mailbox.
   const bool is_full = absl::IsResourceExhausted(status);
   if (is_full || inputs_->bytes() >= kMaxInputBytes) Flush(refused);
   if (is_full) Show();

@@ -61,7 +61,7 @@ class BulkSender {
   [[nodiscard]] uint64_t position() const { return position_; }
 
  private:
-  // The part of Send behind its precondition.
+  // The part of Send after the check of its precondition.
   absl::Status SendNow(const Pid& to, const Message& message, Owner by,
                        uint64_t* position, const RequestId* id);
   [[nodiscard]] bool HasWaiting() const {

@@ -42,7 +42,7 @@ class Passivator {
 
  private:
   void MayLook();
-  // What a look has found in a slot of the process table.
+  // The result of a look at a slot of the process table.
   struct Seen {
     uint32_t generation = 0;  // even: no idle process was there
     uint32_t steps = 0;       // the low bits

@@ -103,7 +103,7 @@ void FillMailbox(Process& process, const StoredProcess& stored,
 
 namespace {
 
-// Of a process that has begun again.
+// Restores the present life of a process that has begun again.
 absl::Status TakeLife(Process& process, const StoredProcess& stored,
                       DurableState& state, Lane& lane) {
   const ProcessEntry& entry = stored.entry;
@@ -158,7 +158,7 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
   }
   state.lifetime_ns = image.lifetime_ns;
   for (const records::OwedCall& owed : image.owed_calls) {
-    // From outside it has a message id. Volatile callers have ended.
+    // A call from outside has a message id. Volatile callers have ended.
     state.calls[owed.call].is_kept = owed.caller.empty();
     state.calls[owed.call].yield = {owed.caller, owed.tag};
   }

@@ -14,26 +14,27 @@
 
 namespace actord::runtime {
 
-// What the store says of the process, besides its mailbox. Takes the image.
-// DATA_LOSS: the store is damaged. Precondition: the process is not live yet,
-// so no other thread uses it.
+// Fills the process from the store, except its mailbox. Takes the image out of
+// `stored`. DATA_LOSS: the store is damaged. Precondition: the process is not
+// live yet, so no other thread uses it.
 absl::Status FillProcess(Process& process, StoredProcess& stored,
                          DurableState& state, Lane& lane);
 
-// Puts what waits for the process into its mailbox. `bytes_of`: what owners
-// have in mailboxes. Precondition: the process is not live yet, so no other
-// thread uses it.
+// Puts the stored events for the process into its mailbox. `bytes_of`: the
+// bytes that each owner has in mailboxes. Precondition: the process is not live
+// yet, so no other thread uses it.
 void FillMailbox(Process& process, const StoredProcess& stored,
                  OwnerLimits& bytes_of, Lane& lane);
 
-// Whether another plugin file than the one in force has written the state, so
-// that its version has to be in the catalog before the process comes back.
+// Whether the state was written by a plugin file that is not in force. The
+// version of that file must then be in the catalog before the process comes
+// back.
 bool NeedsFormer(const Catalog& catalog, const ProcessEntry& entry);
 
 // The type as which a stored process comes back.
 struct FoundType {
   const ProcessType* type = nullptr;  // null: no type of the name is in force
-  absl::Status fits;                  // not OK: it belongs into quarantine
+  absl::Status fits;  // not OK: the process belongs into quarantine
 };
 FoundType FindTypeOf(const Catalog& catalog, const ProcessEntry& entry);
 

@@ -86,10 +86,10 @@ class UpgradeTrial::Parts {
   // DATA_LOSS: the store is damaged.
   absl::StatusOr<Process*> Bring(const StoredProcess& stored,
                                  const ProcessType& type);
-  // The process is as if it had never been.
+  // Removes all traces of the process.
   void Forget(Process& process);
   TrialResult Try(Process& process, DurableState& state);
-  // Of a process that has its state, and is asked for nothing more.
+  // The result for a process that has its state and is not asked to upgrade.
   [[nodiscard]] TrialResult WithoutUpgrade(const Process& process,
                                            const DurableState& state) const;
   TrialResult ResultOf(const Process& process,
@@ -237,7 +237,7 @@ TrialResult UpgradeTrial::Parts::Try(Process& process, DurableState& state) {
 
 absl::StatusOr<TrialResult> UpgradeTrial::Parts::Run(StoredProcess&& stored) {
   const ProcessEntry& entry = stored.entry;
-  // What a signal handler reads. `options_.load_former` has a scope of its own.
+  // A signal handler reads this scope. `options_.load_former` has its own one.
   const LaneScope scope(lane_, core_.processes);
   if (options_.load_former && NeedsFormer(catalog_, entry) &&
       asked_.insert(entry.plugin).second) {
@@ -247,7 +247,7 @@ absl::StatusOr<TrialResult> UpgradeTrial::Parts::Run(StoredProcess&& stored) {
   if (!found.fits.ok()) {
     return Quarantined(Kind::kFails, std::string(found.fits.message()));
   }
-  // Init gets its input in the version in force.
+  // Such a process calls Init in the version in force.
   if (!entry.started) return TrialResult{};
   const absl::StatusOr<Process*> process = Bring(stored, *found.type);
   if (!process.ok()) return process.status();

@@ -1,7 +1,7 @@
 // Tries what a start with other plugins would do to processes of a store, one
-// process at a time: makes the state of each again, and upgrades it, as the
-// first turn of the process would. No process takes a new step, nothing of what
-// its steps ask for is carried out, and no record is written.
+// process at a time. As the first turn of the process would, it makes the state
+// of the process again and upgrades it. No process takes a new step, no effect
+// of its steps is carried out, and no record is written.
 //
 // Calls code of plugins, which may block, crash or exit.
 //
@@ -23,11 +23,11 @@
 
 namespace actord::runtime {
 
-// What becomes of a process.
+// The result for one process.
 struct TrialResult {
   enum class Kind : uint8_t {
     kUpgrades,  // it goes on in the version in force
-    kStays,     // it goes on in its version, which the version in force allows
+    kStays,     // it goes on in its old version, without an error
     kDiverges,  // a step differs from its record: quarantine
     kFails,     // Snapshot or Restore refuses, or the type is missing
   };
@@ -35,9 +35,9 @@ struct TrialResult {
 
   Kind kind = Kind::kUpgrades;
   Then then = Then::kNewVersion;
-  // Of kDiverges: the number of the step; 0: Init.
+  // For kDiverges: the number of the step; 0: Init.
   uint64_t step = 0;
-  // Why it does not upgrade; "": it does, or nothing needs to be said.
+  // Why the process does not upgrade. Empty: it does, or no reason is needed.
   std::string why = {};
 };
 constexpr TrialResult::Kind LastOf(TrialResult::Kind) {
@@ -59,11 +59,12 @@ void VisitFields(T& result, Visitor& visit) {
 class UpgradeTrial {
  public:
   struct Options {
-    // The highest of all starts of the store, below 2^32 - 1.
+    // The highest incarnation of all starts of the store, below 2^32 - 1.
     uint32_t incarnation = 0;
     // The store's clock stands still at this time.
     uint64_t store_ns = 0;
-    // A larger image cannot be noted, so its process stays in its version.
+    // Unit: bytes. A larger image does not fit into a record, so its process
+    // stays in its version.
     size_t max_record_bytes = size_t{16} << 20;
     // As RuntimeOptions::load_former.
     std::function<void(records::PluginNumber)> load_former;

@@ -4,7 +4,8 @@
 // which a durable process does when the record of its step is synced.
 //
 // The floor, in the same round: one append of the bytes that a chain's records
-// take, and its sync; and the encoding of a chain's records, without a disk.
+// take, and its sync. Then measures the encoding of a chain's records, without
+// a disk.
 #include <future>
 #include <optional>
 #include <string>

@@ -50,9 +50,9 @@ class DurableServer {
     }
     Fail("cannot read what the daemon has written");
   }
-  // Of these, the zeros of the segments that were made since the last call.
-  // Segments that are used again are not filled again. To be called at least
-  // once for each 256 MiB of records, so that it sees each segment.
+  // The part of the written bytes that filled new segments with zeros since the
+  // last call. Segments that are used again are not filled again. To be called
+  // at least once for each 256 MiB of records, so that it sees each segment.
   uint64_t ZeroedBytes() {
     uint64_t bytes = 0;
     for (const auto& entry : std::filesystem::directory_iterator(

@@ -53,7 +53,7 @@ class Floor {
   std::string waiting_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t synced_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Of the thread that is busy.
+  // Only the busy thread uses these.
   uint64_t place_ = 0;
   std::string writing_;
 };

@@ -109,7 +109,7 @@ void Measure(int clients, v1::ActorService::Stub& stub, Echo::Stub& echo,
     bare_rates.push_back(of_bare);
     floor_rates.push_back(of_floor.appends_per_second);
     floor_p50_us.push_back(of_floor.p50_us);
-    // Of what a call and then a sync would reach.
+    // The share of the rate that a call and then a sync would reach.
     shares.push_back(rates.back() *
                      (1 / of_floor.appends_per_second + 1 / of_bare));
   }

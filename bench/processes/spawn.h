@@ -31,7 +31,7 @@ struct SpawnSinkInput {
 // after the last.
 struct SpawnReport {
   int64_t count;
-  // Of the children's numbers.
+  // The sum of the children's numbers.
   int64_t sum;
 };
 

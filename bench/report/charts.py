@@ -1,7 +1,7 @@
-"""Which charts there are: from what the benchmarks print to what is drawn.
+"""The charts: how each is drawn from the output of the benchmarks.
 
-A result is what was measured, beside its date, machine and command; it lies in
-bench/results/NAME.json and its chart in docs/plots/NAME.svg.
+A result has the measured values, the date, the machine and the command. It is
+in bench/results/NAME.json, and its chart in docs/plots/NAME.svg.
 """
 
 import json

@@ -20,9 +20,9 @@
 namespace actord::client {
 namespace {
 
-// ---- What a crash says. A signal handler allocates nothing.
+// ---- The report of a crash. A signal handler allocates nothing.
 
-// Written before the handlers are installed.
+// Set before the handlers are installed.
 int crash_socket = -1;
 
 class CrashText {
@@ -37,7 +37,7 @@ class CrashText {
     FrameHeader header{};
     header.bytes = static_cast<uint32_t>(size_);
     header.kind = FrameKind::kCrash;
-    // Small enough to be sent whole.
+    // The text is so small that one call sends all of it.
     if (send(crash_socket, &header, sizeof header, MSG_NOSIGNAL) < 0) return;
     (void)send(crash_socket, text_.data(), size_, MSG_NOSIGNAL);
   }
@@ -61,7 +61,7 @@ void TellOfCrash(int signal) {
     }
   }
   text.Send();
-  // SA_RESETHAND: the second one ends the child.
+  // SA_RESETHAND: the second signal ends the child.
   raise(signal);
 }
 
@@ -148,7 +148,7 @@ class Checker {
     return Reply(socket_, std::exchange(reply_, {}));
   }
 
-  // As the daemon goes on without a file: with a warning.
+  // Like the daemon, goes on without a file that cannot be loaded, and warns.
   void Load(runtime::records::PluginNumber number) {
     for (const runtime::records::Plugin& plugin : order_.plugins) {
       if (plugin.number != number) continue;

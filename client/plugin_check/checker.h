@@ -16,14 +16,14 @@ namespace actord::client {
 void DescribePlugin(const std::string& path, FrameSocket& socket);
 
 struct CheckOrder {
-  std::string file;   // of the plugin that is checked
-  std::string store;  // directory
+  std::string file;   // path of the plugin file that is checked
+  std::string store;  // directory of the store
   std::vector<runtime::records::Plugin> plugins;  // of the store
   uint64_t incarnation = 0;
   uint64_t store_ns = 0;
 };
-// Answers once when it is ready, and then each SentContent that comes with the
-// result of its trial, until the other side ends.
+// Answers once when the plugins are loaded. Then answers each SentContent with
+// the result of its trial, until the other side ends.
 void CheckProcesses(const CheckOrder& order, FrameSocket& socket);
 
 }  // namespace actord::client

@@ -23,7 +23,7 @@ absl::Status CallError(const char* call) {
                              std::generic_category().message(errno));
 }
 
-// Of the child: leaves it the socket and standard error alone.
+// Runs in the child: closes every descriptor but the socket and standard error.
 void CloseOthers(int socket) {
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
@@ -51,7 +51,7 @@ absl::StatusOr<std::unique_ptr<ForkedChild>> ForkedChild::Start(
   }
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // This program may have ended before the call.
+    // The parent may have ended before prctl().
     if (getppid() != parent) _exit(1);
     CloseOthers(ends[1]);
     {
@@ -87,7 +87,7 @@ ForkedChild::End ForkedChild::Await(absl::Duration patience) {
   const absl::Time deadline = absl::Now() + patience;
   absl::StatusOr<std::string> left = Receive(deadline, nullptr);
   while (left.ok()) left = Receive(deadline, nullptr);
-  // A socket that is closed says that the child ends.
+  // The child ends by itself once its socket is closed.
   if (!absl::IsUnavailable(left.status())) kill(pid_, SIGKILL);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
@@ -100,7 +100,7 @@ ForkedChild::End ForkedChild::Await(absl::Duration patience) {
 }
 
 ForkedChild::End ForkedChild::Abort() {
-  // Its handler says what runs.
+  // The child's handler of SIGABRT reports the code that runs.
   kill(pid_, SIGABRT);
   return Await(absl::Seconds(1));
 }

@@ -1,8 +1,8 @@
-// A child of this program that runs a function of its own, apart from the
-// memory of this program: code of plugins may crash it, or never return.
+// A child process that runs a function apart from the memory of this program.
+// Code of plugins may crash the child, or never return.
 //
-// The child's standard output is the standard error of this program, its
-// standard input is empty, and it ends when this program does.
+// The child's standard output is the standard error of this program. Its
+// standard input is empty. The child ends when this program ends.
 //
 // Thread-safety: one thread at a time, which outlives the child. No other
 // thread may hold a lock that the function needs. Ownership: the destructor
@@ -25,7 +25,7 @@ namespace actord::client {
 
 class ForkedChild {
  public:
-  // `run` gets the child's end of a socket pair. The child ends when it
+  // `run` gets the child's end of a socket pair. The child ends when `run`
   // returns.
   static absl::StatusOr<std::unique_ptr<ForkedChild>> Start(
       absl::FunctionRef<void(FrameSocket& socket)> run);
@@ -33,23 +33,23 @@ class ForkedChild {
   ForkedChild(const ForkedChild&) = delete;
   ForkedChild& operator=(const ForkedChild&) = delete;
 
-  // If the child has ended, the next Receive says so.
+  // If the child has ended, the next Receive returns UNAVAILABLE.
   void Send(std::string_view message);
   // Waits for the next message. Errors: those of FrameSocket::Receive.
   absl::StatusOr<std::string> Receive(absl::Time deadline,
                                       const Cancellation* cancellation);
 
-  // How the child has ended. `what_ran`: what its frame of the kind kCrash has
-  // said; "": there was none.
+  // How the child has ended. `what_ran`: the text of its frame of the kind
+  // kCrash; empty: there was none.
   struct End {
-    int signal = 0;  // 0: none
+    int signal = 0;  // 0: no signal ended the child
     int exit_status = 0;
     std::string what_ran = {};
   };
-  // Waits for the end of a child whose socket is closed, or about to be; after
-  // `patience` it is killed.
+  // Waits for the end of a child that closes its socket. Kills the child after
+  // `patience`.
   End Await(absl::Duration patience);
-  // Lets the child say what runs, and ends it.
+  // Lets the child report the code that runs, and ends the child.
   End Abort();
 
  private:

@@ -1,4 +1,4 @@
-// Frames between this program and a child of its own, over a socket pair.
+// Frames between this program and its child process, over a socket pair.
 //
 // Thread-safety: one thread at a time. Ownership: owns the descriptor.
 #pragma once
@@ -16,7 +16,7 @@ namespace actord::client {
 
 enum class FrameKind : char {
   kMessage = 'm',  // a message of messages.h
-  kCrash = 'c',    // text: what ran when the child crashed
+  kCrash = 'c',    // text: the code that ran when the child crashed
 };
 
 struct Frame {
@@ -24,7 +24,7 @@ struct Frame {
   std::string bytes = {};
 };
 
-// A frame is its header, and then `bytes`.
+// A frame is a header and then its bytes.
 struct FrameHeader {
   uint32_t bytes;
   FrameKind kind;
@@ -40,7 +40,7 @@ class FrameSocket {
 
   [[nodiscard]] int fd() const { return fd_; }
 
-  // Waits until the other side has room. UNAVAILABLE: the other side has ended.
+  // Waits until the socket has room. UNAVAILABLE: the other side has ended.
   absl::Status Send(FrameKind kind, std::string_view bytes);
   // Waits for the next frame. UNAVAILABLE: the other side has ended.
   // DEADLINE_EXCEEDED. CANCELLED. `cancellation`: may be null.
@@ -54,7 +54,7 @@ class FrameSocket {
                           const Cancellation* cancellation) const;
 
   int fd_;
-  // What was read and is no frame of Receive yet, from `taken_` on.
+  // The bytes from `taken_` on were read, but Receive has not returned them.
   std::string read_;
   size_t taken_ = 0;
 };

@@ -1,5 +1,5 @@
-// What the program and its children tell each other while a plugin is checked.
-// Children are of the same program, so the numbers of fields are no contract.
+// The messages between the program and its children while a plugin is checked.
+// The children run the same program, so the numbers of fields are no contract.
 //
 // Thread-safety: plain values. Ownership: they own their contents.
 #pragma once
@@ -20,7 +20,7 @@ namespace actord::client {
 
 using runtime::Is;
 
-// An error on its way.
+// An error, in a form that can be sent.
 struct SentError {
   int32_t code = 0;
   std::string message = {};
@@ -66,13 +66,13 @@ void VisitFields(T& plugin, Visitor& visit) {
   visit(4, plugin.types);
 }
 
-// From a child that runs code of plugins.
+// A message of a child that runs code of plugins.
 struct CheckerReply {
   std::optional<PluginDescription> description = {};
-  // Of a process.
+  // The answer to a SentContent.
   std::optional<runtime::TrialResult> result = {};
   std::vector<std::string> warnings = {};
-  // Ends the check.
+  // An error that ends the check.
   std::optional<SentError> error = {};
 };
 template <typename T, typename Visitor>
@@ -84,7 +84,7 @@ void VisitFields(T& reply, Visitor& visit) {
   visit(4, reply.error);
 }
 
-// What a trial needs of a process in the store.
+// The parts of a stored process that a trial needs.
 struct SentContent {
   runtime::ProcessEntry entry = {};
   std::optional<std::string> image = {};
@@ -104,7 +104,7 @@ struct SentProcess {
   runtime::Pid pid = {};
   std::string process_type = {};
   runtime::records::PluginNumber plugin = runtime::records::kNoPlugin;
-  std::string content = {};  // a SentContent
+  std::string content = {};  // an encoded SentContent
 };
 template <typename T, typename Visitor>
 requires Is<T, SentProcess>
@@ -115,7 +115,7 @@ void VisitFields(T& process, Visitor& visit) {
   visit(4, process.content);
 }
 
-// The processes of a type in the store whose state one plugin has written.
+// How many processes of a type have a state that this plugin has written.
 struct LiveCount {
   std::string process_type = {};
   runtime::records::PluginNumber plugin = runtime::records::kNoPlugin;
@@ -145,7 +145,7 @@ void VisitFields(T& head, Visitor& visit) {
   visit(4, head.counts);
 }
 
-// From the child that reads the store. One of the fields is set, or `is_end`.
+// A message of the child that reads the store. Exactly one field is set.
 struct StoreMessage {
   std::optional<StoreHead> head = {};
   std::optional<SentProcess> process = {};

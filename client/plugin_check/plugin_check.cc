@@ -18,7 +18,7 @@ namespace {
 
 using runtime::records::PluginNumber;
 
-// For the code of the plugin that runs when it is opened.
+// The longest time for opening the plugin, which runs its initialisers.
 constexpr absl::Duration kOpenTimeout = absl::Seconds(60);
 constexpr absl::Duration kEndPatience = absl::Seconds(1);
 
@@ -60,7 +60,7 @@ class CheckRun {
   }
 
  private:
-  // Deadline and cancellation of the whole check go before those of a part.
+  // The time after `patience`, but not after the deadline of the whole check.
   [[nodiscard]] absl::Time Within(absl::Duration patience) const {
     return std::min(absl::Now() + patience, options_.deadline);
   }
@@ -78,7 +78,7 @@ class CheckRun {
 
   absl::Status Describe();
   absl::Status OpenStore();
-  // Damage is kept in the result.
+  // Puts damage into the result.
   absl::StatusOr<StoreMessage> NextOfStore();
   void Begin();
   void AddTypes();
@@ -86,7 +86,7 @@ class CheckRun {
   absl::Status StartChecker();
   absl::Status CheckOne(SentProcess&& sent);
   absl::Status TryOne(const SentProcess& sent, CheckedProcess& checked);
-  // What the end of the checker says of the process whose history ran.
+  // Sets the outcome of the process whose history ran when the checker ended.
   void TakeEnd(const absl::Status& why, CheckedProcess& checked);
   [[nodiscard]] std::string VersionOf(PluginNumber number) const;
 
@@ -95,9 +95,9 @@ class CheckRun {
   std::unique_ptr<ForkedChild> store_;
   StoreHead head_;
   CheckOrder order_;
-  // Null: the next process needs a new one.
+  // Null: the next process needs a new checker.
   std::unique_ptr<ForkedChild> checker_;
-  absl::flat_hash_map<std::string, size_t> type_at_;  // in the result
+  absl::flat_hash_map<std::string, size_t> type_at_;  // index in result_.types
 };
 
 absl::Status CheckRun::Describe() {
@@ -224,7 +224,7 @@ absl::Status CheckRun::StartChecker() {
     return reply->error ? reply->error->ToStatus() : absl::OkStatus();
   }
   if (absl::Status over = WhyOver(); !over.ok()) return over;
-  // It was opened before, without a crash.
+  // Another child has opened the file before, without a crash.
   return absl::InternalError(absl::StrCat(
       options_.file, ": opening it again: ", TextOf(checker_->Abort())));
 }

@@ -1,12 +1,12 @@
-// Checks what a plugin file would do to the durable processes of a store: runs
-// the history of each process whose type the file has against the file, in
-// child processes, and changes nothing in the store.
+// Checks what a plugin file would do to the durable processes of a store. For
+// each process whose type is in the file, runs the history of the process with
+// the code of the file, in a child process. Changes nothing in the store.
 //
 // A crash, a timeout or an exit of plugin code is the result of the process
-// whose history ran. The check goes on with the next one, in a new child.
+// whose history ran. The check goes on with the next process, in a new child.
 //
 // Thread-safety: one thread, on which no other thread of this program depends.
-// Memory: that of one process of the store, and of the journal.
+// Memory: enough for one process of the store, and for the journal.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace actord::client {
 
-// The first ones are those of TrialResult::Kind.
+// The first four are the values of TrialResult::Kind.
 enum class CheckOutcome : uint8_t {
   kUpgrades,
   kStays,
@@ -44,17 +44,17 @@ constexpr bool IsFine(CheckOutcome outcome) {
 struct CheckedProcess {
   runtime::Pid pid = {};
   std::string process_type = {};
-  // "books 1": the version that has written its state; "": Init has not
-  // returned, or the store keeps no plugins.
+  // The version that has written the state, as in "books 1". Empty: Init has
+  // not returned, or the store keeps no plugins.
   std::string from = {};
   CheckOutcome outcome = CheckOutcome::kUpgrades;
-  // Where it would go on; not of kCrashes and kTimesOut.
+  // Where the process would go on; nullopt for kCrashes and kTimesOut.
   std::optional<runtime::TrialResult::Then> then = {};
-  std::optional<uint64_t> step = {};  // of kDiverges
+  std::optional<uint64_t> step = {};  // for kDiverges
   std::string why = {};
 };
 
-// A version that processes of the store are of.
+// A version that has written the state of processes in the store.
 struct PresentVersion {
   std::string name = {};
   std::string version = {};
@@ -64,7 +64,8 @@ struct PresentVersion {
 
 struct CheckedType {
   std::string name = {};
-  std::string durability = {};  // as DescribedType; "": the file lacks the type
+  // As DescribedType::durability. Empty: the file lacks the type.
+  std::string durability = {};
   uint64_t processes = 0;
   std::array<uint64_t, kCheckOutcomes> outcomes = {};
 };
@@ -72,12 +73,12 @@ struct CheckedType {
 struct PluginCheck {
   PluginDescription plugin = {};
   std::vector<PresentVersion> present = {};
-  // First the types of the file, in its order. Then the types that the store
-  // has processes of and the file lacks.
+  // First the types of the file, in its order. Then the types of processes in
+  // the store that the file lacks.
   std::vector<CheckedType> types = {};
   uint64_t processes = 0;  // to be checked
   std::vector<std::string> warnings = {};
-  // Findings; if there are any, the store is damaged, and nothing was checked.
+  // What is damaged in the store. If this is not empty, nothing was checked.
   std::vector<std::string> damage = {};
 
   [[nodiscard]] uint64_t Count(CheckOutcome outcome) const;
@@ -87,11 +88,12 @@ struct PluginCheck {
 struct PluginCheckOptions {
   std::string file = {};
   std::string store = {};
-  // Of one process.
+  // The longest time for the check of one process.
   absl::Duration process_timeout = absl::Seconds(10);
   absl::Time deadline = absl::InfiniteFuture();
   Cancellation* cancellation = nullptr;
-  // Called once, before the first process: all but the outcomes and warnings.
+  // Called once, before the first process. The check has no outcomes and
+  // warnings yet.
   std::function<void(const PluginCheck&)> began = {};
   // Called for each process, in the order of the PIDs in the store.
   std::function<void(CheckedProcess&&)> checked = {};
@@ -99,9 +101,9 @@ struct PluginCheckOptions {
 
 // Errors: INVALID_ARGUMENT: the file is no plugin that a daemon of this version
 // would load. NOT_FOUND: there is no such file, or no store.
-// FAILED_PRECONDITION: a program has the store. PERMISSION_DENIED: others can
-// write to a file. DATA_LOSS: the store contradicts itself. CANCELLED,
-// DEADLINE_EXCEEDED. The texts name the file.
+// FAILED_PRECONDITION: another program uses the store. PERMISSION_DENIED:
+// others can write to a file. DATA_LOSS: the store contradicts itself.
+// CANCELLED, DEADLINE_EXCEEDED. The texts name the file.
 absl::StatusOr<PluginCheck> CheckPlugin(const PluginCheckOptions& options);
 
 }  // namespace actord::client

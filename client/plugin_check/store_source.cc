@@ -106,7 +106,7 @@ std::vector<std::string> WantedTypes(const StoreHead& head,
   for (const runtime::records::Plugin& one : head.plugins) {
     if (one.name == plugin.name) versions.insert(one.number);
   }
-  // A type that another plugin has by now has not been removed.
+  // A type that another plugin now has was moved, not removed.
   absl::flat_hash_set<std::string> of_plugin;
   absl::flat_hash_set<std::string> of_others;
   for (const LiveCount& count : head.counts) {
@@ -121,7 +121,7 @@ std::vector<std::string> WantedTypes(const StoreHead& head,
     const std::string& type = count.process_type;
     const bool is_wanted = names.contains(type) || (of_plugin.contains(type) &&
                                                     !of_others.contains(type));
-    // The counts are in the order of the types.
+    // The counts are sorted by type, so equal types are neighbours.
     if (is_wanted && (wanted.empty() || wanted.back() != type)) {
       wanted.push_back(type);
     }
@@ -147,7 +147,7 @@ void SendProcesses(const StoreOrder& order, FrameSocket& socket) {
   } else {
     last.is_end = true;
   }
-  // If the other side has ended, nobody needs it.
+  // If the other side has ended, nobody needs the message.
   SendMessage(socket, last).IgnoreError();
 }
 

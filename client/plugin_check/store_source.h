@@ -1,5 +1,5 @@
-// The child process of a check that reads the store. It locks the store as long
-// as it runs, and changes nothing in it.
+// The child process of a check that reads the store. While it runs it holds the
+// lock of the store. It changes nothing in the store.
 //
 // Thread-safety: a function of a child process.
 #pragma once
@@ -14,16 +14,16 @@ namespace actord::client {
 
 struct StoreOrder {
   std::string directory;
-  // The processes that are wanted: of the types of this plugin, and of all
-  // types that the store has from a plugin of its name.
+  // Processes of two kinds are wanted: those of this plugin's types, and those
+  // of types that the store has from a plugin of the same name.
   PluginDescription plugin;
 };
 
-// Sends a StoreHead, each process that is wanted, and the end; or an error, or
-// what is damaged.
+// Sends a StoreHead, each wanted process and the end. Sends the findings
+// instead of the end if the store is damaged, and any error.
 void SendProcesses(const StoreOrder& order, FrameSocket& socket);
 
-// The types whose processes are wanted, of those in the store.
+// The types in the store whose processes are wanted.
 std::vector<std::string> WantedTypes(const StoreHead& head,
                                      const PluginDescription& plugin);
 

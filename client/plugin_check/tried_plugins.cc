@@ -32,7 +32,7 @@ std::string NameOf(const rules::TypeDurability& how) {
   return "";
 }
 
-// As the daemon numbers a file that it loads.
+// The number that the daemon would give to the file when it loads it.
 PluginNumber NumberOf(const handlers::Plugin& plugin,
                       const std::vector<runtime::records::Plugin>& known) {
   if (!plugin.has_durable_types()) return runtime::records::kNoPlugin;

@@ -1,5 +1,5 @@
 // The plugins of a check: the file that is checked, and the versions that a
-// store keeps. Loading one runs its code, so this belongs into a child process.
+// store keeps. Loading a plugin runs its code, so use this in a child process.
 //
 // Thread-safety: one thread. Ownership: owns the shared objects, which outlive
 // everything that the catalog gives out; borrows the catalog.
@@ -29,17 +29,18 @@ class TriedPlugins {
 
   // Puts the types of the file at `path` into force. `plugins`: the plugins of
   // the store; a new file gets the next number. Errors name the file, and say
-  // why a daemon would not load it. NOT_FOUND: there is none.
-  // PERMISSION_DENIED: others can write to it.
+  // why a daemon would not load it. NOT_FOUND: there is no such file.
+  // PERMISSION_DENIED: others can write to the file.
   absl::StatusOr<PluginDescription> LoadFile(
       const std::string& path,
       const std::vector<runtime::records::Plugin>& plugins);
-  // Adds the types of a version that the store keeps. Errors as above;
-  // DATA_LOSS also: the file is damaged.
+  // Adds the types of a version that the store keeps. Errors: those of
+  // LoadFile, and DATA_LOSS: the file is damaged.
   absl::Status LoadKept(const runtime::records::Plugin& plugin);
 
  private:
-  // `sha256`: of the file, in hexadecimal digits; "": any.
+  // `sha256`: the expected digest of the file, in hexadecimal digits. Empty:
+  // any digest will do.
   absl::StatusOr<const handlers::Plugin*> Open(const std::string& path,
                                                const std::string& sha256);
 

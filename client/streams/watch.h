@@ -57,7 +57,7 @@ struct ProcessWatchOptions {
   std::function<void(const v1::ProcessEnded&)> on_ended;
   // This number of events, of any process, was missed; 0: an unknown number.
   std::function<void(uint64_t count)> on_missed;
-  // One response has been reported completely: write out what was gathered.
+  // One response has been reported completely: write the gathered output.
   std::function<void()> on_told;
   // The daemon has answered, for the first time or after a reconnect.
   std::function<void()> on_connected;

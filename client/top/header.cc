@@ -43,7 +43,7 @@ class Lines {
   bool fresh_ = false;
 };
 
-// A short text for an error, which stands before its message.
+// A short text for an error, which is shown before the message of the error.
 std::string TroubleOf(const absl::Status& state) {
   switch (state.code()) {
     case absl::StatusCode::kUnavailable:

@@ -31,7 +31,7 @@ enum class KeyKind {
 
 struct Key {
   KeyKind kind;
-  // Of kText: one character of UTF-8.
+  // For kText: one character of UTF-8.
   std::string text = {};
   // The character was pasted from a clipboard.
   bool pasted = false;

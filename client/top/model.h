@@ -50,7 +50,7 @@ struct TypeRow {
   uint64_t ready = 0, running = 0, blocked = 0, idle = 0;
   uint64_t durable = 0;
   uint64_t steps = 0;
-  // Of the processes that have a rate.
+  // The sum over the processes that have a rate.
   Rate steps_rate = {};
   uint64_t mailbox_messages = 0;
   uint64_t mailbox_bytes = 0;

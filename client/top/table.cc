@@ -34,8 +34,8 @@ bool IsDurable(const ProcessRow& row) {
 
 std::string Count(uint64_t count) { return ShortCount(count, kCountWidth); }
 
-// A process in quarantine waits for an operator, and stands first. Running
-// stands above ready, ready above the other states.
+// Processes in quarantine come first, because they wait for an operator. Then
+// come running processes, ready processes, and all others.
 int StateRank(const ProcessRow& row) {
   switch (row.process.state()) {
     case v1::PROCESS_STATE_QUARANTINED:

@@ -29,8 +29,8 @@ struct Column {
   // out first. At most 98, except for the first column.
   int importance;
   std::string (*text)(const Row&);
-  // Whether the first row stands above the second: numbers from the largest
-  // down, names from A to Z.
+  // Whether the first row is shown above the second: the largest numbers come
+  // first, and names go from A to Z.
   bool (*above)(const Row&, const Row&);
   // The column is left out if no row has it, and it does not sort the rows.
   // Null: every row has it.

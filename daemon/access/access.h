@@ -58,8 +58,8 @@ class Access {
       std::string_view name) const;
   // Names the owners in the answer, if the call sees more than its own.
   [[nodiscard]] OwnerLabels owner_labels() const;
-  // The name of the owner that sees() stands for; "": kAny or kNobody. The same
-  // client has the same name in the next run of the daemon.
+  // The name of the owner that sees() returns. Empty for kAny and kNobody. The
+  // same client has the same name in the next run of the daemon.
   [[nodiscard]] std::string_view sees_name() const {
     return sees_ == runtime::Owner::kAny || token_ == nullptr
                ? std::string_view()
@@ -102,9 +102,9 @@ class Access {
   // True: the payloads of the answer must be left out.
   [[nodiscard]] bool HidesPayloads() const;
 
-  // Whether the call may still do what its method does: its token has neither
-  // expired nor been revoked, and its role still permits the method. For an
-  // answer that comes long after the call has begun.
+  // Whether the call is still permitted: its token has neither expired nor been
+  // revoked, and its role still permits the method. Used for an answer that
+  // comes long after the call has begun.
   [[nodiscard]] absl::Status CheckAgain() const;
 
   // The method of the call.

@@ -77,7 +77,7 @@ class Gcra {
     }
   }
 
-  // Forgets what was spent.
+  // Resets the limiter: the whole burst is available again.
   void Forget() { tat_.store(0, std::memory_order_relaxed); }
 
  private:

@@ -2,8 +2,8 @@
 // the runtime's answer for the client.
 //
 // The methods run on gRPC's few callback threads and never block. Every call is
-// finished exactly once, whatever its client does: an unfinished call would
-// keep the server from shutting down.
+// finished exactly once, even if its client misbehaves: an unfinished call
+// would keep the server from shutting down.
 //
 // Thread-safety: every method may run on any thread. Ownership: the service
 // borrows everything in its context. The service and the context's contents

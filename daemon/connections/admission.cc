@@ -7,7 +7,7 @@ namespace actord::daemon {
 ConnectionLimits LimitsFor(uint64_t max, uint64_t max_per_address,
                            uint64_t reserved_descriptors,
                            uint64_t max_descriptors) {
-  // At least one connection is possible, whatever the reserve is.
+  // At least one connection is possible, even with a large reserve.
   const uint64_t possible =
       std::max(max_descriptors, reserved_descriptors + 1) -
       reserved_descriptors;

@@ -34,8 +34,8 @@ constexpr int kLinePatienceMs = 1000;
 // Global, because a handler has no argument for it. `writer` and `format` are
 // written by CrashReport (release) and read by the handler (acquire); `writer`
 // is null while there is no CrashReport. The thread that has put its ID into
-// `reporter` writes and reads the other members; relaxed, because only a
-// handler on the same thread, or one that ends the program, comes between.
+// `reporter` writes and reads the other members. Relaxed, because the only
+// handlers that can interrupt it run on the same thread or end the program.
 struct State {
   std::atomic<const LogWriter*> writer{nullptr};
   std::atomic<LogFormat> format{LogFormat::kConsole};

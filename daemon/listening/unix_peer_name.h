@@ -3,8 +3,8 @@
 //
 // Most clients bind their Unix sockets to no name, so `peer()` would be "unix:"
 // for all of them. gRPC asks getpeername for the name of a new connection. The
-// daemon defines getpeername itself: for a Unix socket within a scope it gives
-// the name of that scope, and otherwise what the kernel says.
+// daemon defines getpeername itself: for a Unix socket within a scope it
+// returns the name of that scope, otherwise the kernel's answer.
 //
 // Thread-safety: any thread; a scope concerns its own thread.
 #pragma once

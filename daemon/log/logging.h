@@ -86,8 +86,8 @@ struct ExplainedLine {
 // others.
 class LibraryLogCapture {
  public:
-  // Says in other words what a line of gRPC means; nullopt: it means what it
-  // says. Called on the thread that logs.
+  // Explains a line of gRPC in other words; nullopt: the line stays as it is.
+  // Called on the thread that logs.
   using Explain = std::optional<ExplainedLine> (*)(std::string_view line);
 
   LibraryLogCapture(Logger& logger, const runtime::Clock& clock,

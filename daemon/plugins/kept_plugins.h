@@ -50,9 +50,10 @@ class KeptPlugins {
       runtime::records::PluginNumber number) const;
 
   // Removes the files of plugins that are not in `used` and that Keep was not
-  // called for, but for the `most` newest of them. Removes also the files
-  // without a number, which no record can name: a crash came before the number
-  // was durable. The log says what was removed, and what could not be.
+  // called for, except the `most` newest of them. Also removes the files
+  // without a number: a crash came before the number was durable, so no record
+  // can name them. The log names each file that was removed or could not be
+  // removed.
   void RemoveUnused(
       const absl::flat_hash_set<runtime::records::PluginNumber>& used,
       size_t most, Logger& logger);

@@ -30,10 +30,10 @@ std::string QuoteToml(std::string_view text);
 // "host:port", "[v6]:port" or "unix:path"; ":port" is refused.
 struct ListenAddress {
   bool is_unix = false;
-  // Of a TCP address, without brackets.
+  // For a TCP address; the host has no brackets.
   std::string host;
   uint16_t port = 0;
-  // Of a Unix socket.
+  // For a Unix socket.
   std::string path;
 
   // True if no other machine can reach the address.

@@ -20,7 +20,7 @@ struct TlsTexts {
   friend bool operator==(const TlsTexts&, const TlsTexts&) = default;
 };
 
-// INVALID_ARGUMENT: a setting lacks another one that it needs.
+// INVALID_ARGUMENT: a setting needs another setting, which is missing.
 absl::Status CheckTlsSettings(const TlsSettings& settings);
 
 // Reads the files until two readings in a row agree, because another program

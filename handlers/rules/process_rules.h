@@ -179,7 +179,7 @@ constexpr StepFailure FailureOf(int32_t verdict, bool was_cancelled,
   }
 }
 
-// Steps after which the process begins again.
+// ContinueAs: the process begins again after the step.
 
 inline constexpr std::string_view kNotContinuedText =
     "Step returned ACTORD_STEP_CONTINUE_AS and has not called continue_as";

@@ -16,9 +16,9 @@ namespace {
 using Json = nlohmann::json;
 using Plan = SupervisorPlan;
 
-// For commands that may take any time, whatever `yields.default_timeout` is: a
-// pause may last a day, and the supervisor awaits a late Init, because a retry
-// would only leave another thread in that Init.
+// For commands that may take longer than `yields.default_timeout`: a pause may
+// last a day, and the supervisor awaits a late Init, because a retry would only
+// leave another thread in that Init.
 constexpr YieldOptions kNoTimeout = {.timeout = Duration::max()};
 
 // Texts of plugins may be invalid UTF-8.

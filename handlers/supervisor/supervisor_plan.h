@@ -90,8 +90,8 @@ class SupervisorPlan {
     bool was_up = false;
     bool lost = false;  // it has ended with the daemon, and was not up since
     bool terminated = false;  // of kStopping; of kStarting: given up
-    // Of kStopping: the time at which it is terminated. Of kStarting: the time
-    // at which its start is given up.
+    // For kStopping: the time at which the child is terminated. For kStarting:
+    // the time at which the start is given up.
     std::optional<Duration> until;
     bool is_late = false;    // of kStarting: given up because of its timeout
     int late_in_row = 0;     // starts given up since the last that was in time

@@ -42,7 +42,7 @@ struct ChildSpec {
   // that takes longer is given up and fails with DEADLINE_EXCEEDED.
   std::optional<Duration> start_timeout = std::nullopt;
   // Bit c: after an end or a failed start with the code c the child is not
-  // restarted, whatever `restart` is.
+  // restarted, with any value of `restart`.
   uint32_t final_codes = 0;
 };
 

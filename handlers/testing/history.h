@@ -29,7 +29,7 @@ struct Answers {
 
 // How a process begins again.
 struct NextLife {
-  std::string method;  // empty: the same one
+  std::string method;  // empty: the method stays the same
   OwnedPayload input;
   std::vector<OwnedEvent> unseen;
 };
@@ -44,7 +44,7 @@ struct StepEnd {
   std::vector<Effect> effects;
   // For a step that ended the process with a result.
   OwnedPayload result;
-  // Of a step with ACTORD_STEP_CONTINUE_AS.
+  // For a step with ACTORD_STEP_CONTINUE_AS.
   std::optional<NextLife> next_life;
 };
 

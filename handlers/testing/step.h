@@ -45,7 +45,7 @@ struct StepCall : actord_step {
   const Tag first_tag;
   std::vector<Effect> effects;
   OwnedPayload result;
-  // What continue_as got.
+  // The arguments of continue_as.
   std::optional<NextLife> next_life;
   Code failure_code = Code::kUnknown;
   std::string failure;

@@ -191,7 +191,8 @@ class Harness::World {
   bool EndBy(Record& record);
   void TakeUrgent(Record& record, size_t most, std::vector<OwnedEvent>& batch);
   void Step(Record& record, std::vector<OwnedEvent> batch);
-  // Applies a step that has not failed. `image`: of a process that goes on.
+  // Applies a step that has not failed. `image`: the image of the process, if
+  // it goes on.
   void ApplyStep(Record& record, StepCall& call, int32_t verdict, Image image);
   // The process begins again, and its Init is next.
   void StartNextLife(Record& record, NextLife next);

@@ -67,8 +67,8 @@ class Names {
                                          std::string_view name) const;
   // One of the names that the process holds; nullopt: it holds none.
   [[nodiscard]] std::optional<std::string> NameOf(const Pid& pid) const;
-  // The names that the process holds, at most `max`, the one that it has held
-  // longest first.
+  // The names that the process holds, at most `max`. The name that it has held
+  // longest comes first.
   [[nodiscard]] std::vector<std::string> NamesOf(const Pid& pid,
                                                  size_t max) const;
   // See Runtime::ListNames.

@@ -190,8 +190,8 @@ class Ties {
   Shard& ShardOf(const Pid& pid) const {
     return shards_[(pid.slot * 0x9e3779b1u) >> 26];
   }
-  // Sets Wanted::kWatched, and returns whether the process lives. A process
-  // that `by` does not see is treated as one that does not live.
+  // Sets Wanted::kWatched, and returns whether the process lives. False also if
+  // `by` does not see the process.
   bool Mark(const Pid& pid, Owner by) const;
   // The owner of a process in its turn.
   [[nodiscard]] Owner OwnerOf(const Pid& self) const {

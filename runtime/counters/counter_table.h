@@ -14,8 +14,8 @@
 //
 // A new counter is a row here, a field in status.proto, and the place that
 // counts. The tests of daemon/counters/ then print the row of docs/counters.md.
-// Rows stand in the order of the field numbers, so a new row is the last one.
-// Stats() reads the counters in the order of the rows: `processes_ended` stands
+// Rows are in the order of the field numbers, so a new row is the last one.
+// Stats() reads the counters in the order of the rows: `processes_ended` comes
 // before the counters of single kinds of ends, which are counted after it.
 // Messages, yields and spawns count the first eight LANE rows, which share a
 // cache line of Counters. daemon/counters/counter_table.h has the counters that

@@ -74,8 +74,8 @@ struct Run {
 };
 
 // `by`: the owner of the process that sends, or of the client. kAny: the daemon
-// itself, or a client who sees all processes. A process that `by` does not see
-// is answered as one that has ended (ProcessTable::WhyNotFound).
+// itself, or a client who sees all processes. For a process that `by` does not
+// see, the answer is that it has ended (ProcessTable::WhyNotFound).
 class Delivery {
  public:
   using Result = Posted;
@@ -122,8 +122,8 @@ class Delivery {
 
   // Puts messages into the empty in_hand of a reserved process, whose word
   // already counts these messages. `charged`: the owner who is charged for
-  // their bytes. `position`: of the first message in the journal; 0: they are
-  // not in it.
+  // their bytes. `position`: the position of the first message in the journal;
+  // 0: the messages are not in the journal.
   static void Preload(Process& process, const std::vector<Message>& messages,
                       Owner charged, uint64_t position, Lane& lane);
 

@@ -11,7 +11,7 @@
 //     finds the call, or the caller finds the quarantine.
 // (2) A process leaves before its turn drops the calls that it still finds. So
 //     no call runs whose caller was told of the quarantine. (Not asserted: a
-//     call may come meanwhile. The order stands in DurableTurn::Leave.)
+//     call may come meanwhile. The order is in DurableTurn::Leave.)
 //
 // Thread-safety: any thread.
 #pragma once

@@ -53,10 +53,10 @@ struct DurableState {
   std::string init;
   Payload input;
   std::vector<StepOfHistory> history;
-  // Of a process that has begun again: ProcessEntry.
+  // For a process that has begun again: see ProcessEntry.
   uint64_t life_after_step = 0;
   uint64_t life_from_tag = 1;
-  // Of a replay type: what the journal holds since the last image.
+  // For a replay type: the steps and bytes in the journal since the last image.
   uint64_t history_steps = 0;
   uint64_t history_bytes = 0;
   // After this many steps an image is due, so that a restart need not run more

@@ -46,7 +46,7 @@ struct StoredProcess {
     ExitEntry entry;
   };
   std::vector<Exit> exits;
-  // Of a replay type: the steps since the image, or since Init.
+  // For a replay type: the steps since the image, or since Init.
   std::vector<StepOfHistory> history;
 
   // The process waits only for messages: until one comes, it can be dormant.
@@ -97,10 +97,10 @@ class DurableStore {
   // begins, until it returns an error. DATA_LOSS: the store is damaged.
   virtual absl::Status ForEachProcess(
       absl::FunctionRef<absl::Status(StoredProcess&&)> use) = 0;
-  // The state store stands for the records before this position. Any thread.
+  // The state store has applied all records before this position. Any thread.
   [[nodiscard]] virtual uint64_t Applied() const = 0;
   // The entry and the image of a process that lives in the store. Precondition:
-  // no record of the process is at Applied or behind. (Not asserted: only the
+  // no record of the process is at Applied or later. (Not asserted: only the
   // turn of the process knows.) NOT_FOUND: no such process lives there. Any
   // thread. Waits for the disk.
   virtual absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid) = 0;

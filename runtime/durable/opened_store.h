@@ -113,15 +113,15 @@ class OpenedStore final : public DurableStore {
   // numbers. DATA_LOSS: the store is damaged.
   absl::Status ForEachOwner(
       absl::FunctionRef<void(Owner, std::string_view name)> use);
-  // The number stands for the name from now on. To be called before any record
-  // of the owner is appended, so that after a crash no such record lacks the
-  // name. UNAVAILABLE: the journal has failed or is closed.
+  // Gives the name this number, for good. To be called before any record of the
+  // owner is appended, so that after a crash no such record lacks the name.
+  // UNAVAILABLE: the journal has failed or is closed.
   absl::Status KeepOwner(Owner owner, const std::string& name);
 
   // Calls `use` with the plugins that have numbers, in the order of the
   // numbers. DATA_LOSS: the store is damaged.
   absl::Status ForEachPlugin(absl::FunctionRef<void(records::Plugin&&)> use);
-  // The number stands for the plugin from now on, as KeepOwner.
+  // Gives the plugin its number, for good, as KeepOwner does for names.
   absl::Status KeepPlugin(const records::Plugin& plugin);
 
   // To be called when the program is about to end itself, so that no step is

@@ -1,6 +1,7 @@
 // Stand-ins for process types that no plugin has. A durable process of such a
-// type is in quarantine. Its stand-in has the name of the type and of the
-// method, so that the process can be described; no function of it is called.
+// type is in quarantine. The stand-in has the names of the type and of the
+// method, so that the process can be described. None of the stand-in's
+// functions is called.
 //
 // Thread-safety: any thread. The types live as long as this object.
 #pragma once
@@ -20,16 +21,16 @@
 
 namespace actord::runtime {
 
-// What a stored process needs of its type.
+// The requirements of a stored process on its type.
 struct NeededType {
   std::string_view process_type;
   std::string_view method;
-  // Init has returned, and the process is durable in this way.
+  // True: Init has returned, and the process is durable as `durability` says.
   bool started = false;
   records::Durability durability = records::Durability::kImage;
 };
-// FAILED_PRECONDITION: a stored process cannot go on with `type`; null: no
-// plugin has the type. The text says what to do.
+// FAILED_PRECONDITION: a stored process cannot go on with `type`. The text says
+// what to do. `type` is null if no plugin has the type.
 absl::Status WhyTypeDoesNotFit(const ProcessType* type,
                                const NeededType& needed);
 
@@ -39,8 +40,8 @@ class AbsentTypes {
   AbsentTypes(const AbsentTypes&) = delete;
   AbsentTypes& operator=(const AbsentTypes&) = delete;
 
-  // The stand-in, whose only method is `method`. `traps_exits`: the end of a
-  // linked process is an event for its processes.
+  // The stand-in for the type `name`. Its only method is `method`.
+  // `traps_exits`: its processes get the end of a linked process as an event.
   const ProcessType& For(const std::string& name, const std::string& method,
                          bool traps_exits);
 

@@ -84,7 +84,7 @@ bool DurableTurn::Leave(Process& process, Turn& turn, DurableState& state,
   }
   RefuseCalls(process, turn, Quarantine::RefusalOf(attempt.was));
   if (type != &was) {
-    // In this order: Process::method.
+    // Process::method says why the order matters.
     const auto index = static_cast<uint16_t>(type->FindMethod(method));
     process.method.store(Process::kNoMethod, std::memory_order_release);
     process.type.store(type, std::memory_order_release);

@@ -1,5 +1,5 @@
-// The step of a durable process: what goes into its record, and what is done
-// when the journal has it.
+// The step of a durable process: the contents of its record, and the effects
+// that follow when the journal has the record.
 #include <algorithm>
 #include <utility>
 
@@ -11,14 +11,15 @@
 namespace actord::runtime {
 namespace {
 
-// A history is warned of when it has reached this part of its limits.
+// A warning tells that a history has reached 1/kWarnedShare of its limits.
 constexpr uint64_t kWarnedShare = 5;
 
-// Of the effects or the image of the last step, whose memory is kept.
+// Unit: bytes. Larger memory of the last step's effects or image is freed;
+// otherwise the next step uses it again.
 constexpr size_t kMaxKeptBytes = 64 << 10;
 
-// An image stands for the state, so the record needs of the answers of the
-// World those alone that change the runtime: children, and when they began.
+// An image stands for the state. So the record needs only the answers of the
+// World that change the runtime: the children, and the times of their starts.
 void KeepChildren(StepRecord& record) {
   const auto is_child = [](const WorldAnswer& answer) {
     return std::holds_alternative<ReserveChildAnswer>(answer);
@@ -130,7 +131,7 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
   const bool ends = !failure && !again &&
                     (EndsLife(caller_.input(), record) ||
                      record.verdict == ACTORD_STEP_CONTINUE_AS);
-  // The image holds it.
+  // Before the image is taken, which contains `next_tag`.
   if (!failure) process.next_tag = record.next_tag;
   if (again) {
     continuing_.FailOwedCalls(OwedCallsOf(state));
@@ -202,7 +203,7 @@ std::optional<EndCause> DurableTurn::TakeImage(
   if (IsReplayed(process)) {
     const ProcessType& type = *process.type.load(std::memory_order_relaxed);
     if (state.IsImageDue() && type.durability.has_snapshots) {
-      // One that is refused is asked for again after the next step.
+      // If Snapshot refuses, the next step asks for an image again.
       absl::StatusOr<std::string> taken = images_.Take(process, turn);
       if (taken.ok()) image = *std::move(taken);
     }

@@ -48,7 +48,7 @@ Pid DurableTurn::PidOf(const Process& process, const Turn& turn) const {
 }
 
 int32_t DurableTurn::Run(Process& process, Turn& turn) {
-  // Whatever the plugin is called for sees the store's clock.
+  // Each call of the plugin sees the store's clock.
   world_.TakeMonotonicTimeFrom(&durable());
   const int32_t verdict = RunTurn(process, turn);
   world_.TakeMonotonicTimeFrom(nullptr);
@@ -62,7 +62,8 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
     return kIsFrozen;
   }
   DurableState& state = durable().StateOf(process);
-  // An end writes nothing any more, and somebody may wait for it.
+  // A process that has ended writes no more records, and somebody may wait for
+  // its end.
   if (!state.end && IsParked(process)) return kIsFrozen;
   inbox_.TakeUrgent(process, turn);
   if (state.end) return AwaitEnd(process, turn, state);
@@ -108,7 +109,7 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
 
 bool DurableTurn::IsParked(Process& process) {
   if (!durable().store().journal().Behind()) return false;
-  // Before another thread runs it.
+  // Before another thread can run the process.
   process.running.store(false, std::memory_order_relaxed);
   if (shared_.parked.Park(process)) return true;
   process.running.store(true, std::memory_order_relaxed);
@@ -161,7 +162,7 @@ absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
   BeginLifetime(process, turn, state);
   const std::vector<records::YieldImage> yields =
       std::exchange(state.yields, {});
-  // All that the recovery has read is durable.
+  // Position 1: everything that the recovery has read is durable.
   yields_.Resume(yields, process, PidOf(process, turn), 1);
   return absl::OkStatus();
 }
@@ -216,7 +217,7 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
       caller_.record().verdict);
   const auto refuse = [&](EndCause cause, bool has_object) {
     if (!has_object) {
-      // Freed without Close, because Init has failed.
+      // The state is freed without Close, because Init has failed.
       process.FreeState(
           lane_.buffers(), std::exchange(process.state, nullptr),
           process.type.load(std::memory_order_relaxed)->descriptor->state_size);
@@ -279,8 +280,8 @@ void DurableTurn::TellOfStart(const Process& process, const Pid& pid,
       position,
       [&log = shared_.lifecycle_log, &process, pid, is_first,
        starting = state.starting, done = std::move(admitted)]() mutable {
-        // The process ends and falls asleep behind this release, so it is still
-        // there.
+        // The process can end or fall asleep only after this release, so it
+        // still exists.
         if (is_first && log.IsRecording()) log.Started(process, pid);
         starting->store(false);
         if (done) std::move(done)(pid);
@@ -333,7 +334,7 @@ void DurableTurn::FailCalls(const Pid& self, const DurableState& state) {
 
 int32_t DurableTurn::BeginEnd(Process& process, Turn& turn, DurableState& state,
                               EndCause&& cause, uint64_t position) {
-  // What a step that has failed has taken is gone, also in the journal.
+  // The events that a failed step has taken are gone, in the journal too.
   Positions consumed;
   if (position == 0) {
     for (const Envelope* const event : inbox_.batch(turn)) {
@@ -352,8 +353,8 @@ int32_t DurableTurn::BeginEnd(Process& process, Turn& turn, DurableState& state,
         durable().Append(records::Ended{.pid = pid,
                                         .end = EndOf(cause, result),
                                         .consumed = std::move(consumed)});
-    // Without a record the process never ends; the journal has failed, and the
-    // program is about to end.
+    // Without a record the process never ends. But then the journal has failed,
+    // and the program is about to end.
     position = ended.ok() ? *ended : UINT64_MAX;
     if (ended.ok()) {
       CompleteSpawn(state, static_cast<int32_t>(cause.code), cause.message,

@@ -1,31 +1,33 @@
 // The turn of a durable process:
 //
-//   restore   the state, from the image, or of a replay type from its history,
-//             in the first turn after a restart
-//   Init      STARTED with the image, or of a replay type with the answers that
-//             Init got; the submitter is told when it is durable
-//   step      STEP with the image, or of a replay type with the answers that
-//             the step got, before any of its effects: messages to
-//             durable processes at once, everything else when it is durable
-//   again     STEP with the new input, before the next Init; the task table is
-//             told of withdrawn tasks when it is durable
-//   end       the record of the end; the process ends when it is durable, so
-//             everybody who sees the end sees one that lasts
+//   restore   makes the state from the image, for a replay type from the
+//             history; in the first turn after a restart
+//   Init      appends STARTED with the image, for a replay type with the
+//             answers that Init got. The submitter is told when the record is
+//             durable.
+//   step      appends STEP with the image, for a replay type with the answers
+//             that the step got, before any effect of the step. Messages to
+//             durable processes are sent at once. All other effects happen when
+//             the record is durable.
+//   again     appends STEP with the new input, before the next Init. The task
+//             table is told of withdrawn tasks when the record is durable.
+//   end       appends the record of the end. The process ends when the record
+//             is durable, so an end that anybody has seen is never undone.
 //
-// While the record of its end is not durable, the process is there for others,
-// and takes no step. While the daemon ends, durable processes take no turns:
-// they go on after the next start. While the journal is behind, they are
-// parked, so that no worker waits for the disk.
+// Until the record of its end is durable, others still find the process, but it
+// takes no step. While the daemon ends, durable processes take no turns: they
+// go on after the next start. While the journal is behind, they are parked, so
+// that no worker waits for the disk.
 //
-// After a restart the first turn also carries out again what the process had
-// yielded and has no completion for.
+// After a restart the first turn also begins the yields again for which the
+// process has no completion.
 //
 // A process whose state cannot be restored is in quarantine (quarantine.h): it
-// keeps everything that comes, and takes no step until somebody asks it to try
-// again.
+// keeps every event that comes, and takes no step until somebody asks for a new
+// try.
 //
-// A process upgrades to a newer version of its type as by a restart
-// (durable_upgrade.h).
+// A process upgrades to a newer version of its type in the way that it would in
+// a restart (durable_upgrade.h).
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -75,10 +77,10 @@ class DurableTurn {
  public:
   // Return values of Run beside ACTORD_STEP_*.
   static constexpr int32_t kHasEnded = -1;
-  // The process keeps its place as a ready process, and nobody has it.
+  // The process stays ready, and no thread runs it.
   static constexpr int32_t kIsFrozen = -2;
 
-  // What the turn shares with all threads.
+  // The parts that all threads share.
   struct Shared {
     const Catalog& catalog;
     DurableProcesses& durable;
@@ -105,8 +107,8 @@ class DurableTurn {
   DurableTurn(const DurableTurn&) = delete;
   DurableTurn& operator=(const DurableTurn&) = delete;
 
-  // Runs the turn of a durable process up to its end. The caller finishes it
-  // with the verdict, unless it is one of the above.
+  // Runs the turn of a durable process. The caller finishes the turn with the
+  // verdict, unless kHasEnded or kIsFrozen is returned.
   int32_t Run(Process& process, Turn& turn);
 
  private:
@@ -115,8 +117,8 @@ class DurableTurn {
 
   // Parks the process if the journal is behind.
   bool IsParked(Process& process);
-  // Takes the order to become dormant, if it is the only event. Nullopt: the
-  // process is not dormant, and the turn goes on.
+  // Takes the order to become dormant, if the order is the only event. Nullopt:
+  // the process is not dormant, and the turn goes on.
   std::optional<int32_t> MayPassivate(Process& process, Turn& turn,
                                       DurableState& state);
   // Whether nothing but a message can come for the process.
@@ -130,12 +132,12 @@ class DurableTurn {
 
   // A new try of a process that was in quarantine.
   struct NewTry {
-    bool blocked = false;  // how the process goes on
-    // Of the process in quarantine; sequence 0: it was in none.
+    bool blocked = false;  // the process goes on as a blocked one
+    // The entry of the process; sequence 0: it was not in quarantine.
     QuarantineEntry was;
     std::vector<Quarantine::Retried> waiting;
 
-    // Tells whoever waits.
+    // Tells the callers in `waiting`.
     void Tell(const absl::Status& status);
   };
   // The turn of a process in quarantine. Nullopt: somebody has asked for a new
@@ -143,7 +145,8 @@ class DurableTurn {
   // has an effect.
   std::optional<int32_t> Idle(Process& process, Turn& turn, DurableState& state,
                               NewTry& attempt);
-  // False: nobody has asked, or no plugin has the type.
+  // Takes the process out of quarantine, if somebody has asked for a new try.
+  // False: nobody has asked, or no plugin has a type that fits.
   bool Leave(Process& process, Turn& turn, DurableState& state,
              NewTry& attempt);
   // The process could not be restored.
@@ -157,10 +160,10 @@ class DurableTurn {
   absl::Status Restore(Process& process, const Turn& turn, DurableState& state);
   void Upgrade(Process& process, Turn& turn, DurableState& state,
                const ProcessType& target);
-  // Asks again after a step.
+  // Upgrades the process after a step, if it has put an upgrade off.
   void UpgradeIfPutOff(Process& process, Turn& turn, DurableState& state);
-  // Appends the record of an upgrade to `type`, if the store says another
-  // version, or if there is an `image`. Errors: those of Append.
+  // Appends the record of an upgrade to `type`, if the store has another
+  // version of the process, or if there is an `image`. Errors: those of Append.
   absl::Status NoteVersion(const Process& process, const Turn& turn,
                            DurableState& state, const ProcessType& type,
                            std::optional<std::string> image);
@@ -176,12 +179,13 @@ class DurableTurn {
   // Ends the life whose last step has the record at `position`.
   int32_t BeginAgain(Process& process, Turn& turn, DurableState& state,
                      uint64_t position);
-  // How the process begins again; nullopt: it does not.
+  // The continuation of a process that begins again; nullopt: it does not.
   std::optional<records::Continued> ContinuedOf(const Process& process);
   // The calls that the process owes, and whose callers still wait.
   std::vector<uint64_t> OwedCallsOf(DurableState& state);
   static bool IsReplayed(const Process& process);
-  // As long as it lives, calls of the plugin keep the answers that they get.
+  // While an object of this class lives, the record keeps the answers that
+  // calls of the plugin get.
   class Answers {
    public:
     explicit Answers(StepRecord& record)
@@ -196,16 +200,18 @@ class DurableTurn {
   };
   void CallInit(Process& process, const Turn& turn);
   void CallStep(Process& process, const Turn& turn);
-  // Takes the image that the record of the step is to hold, if one is due. Why
+  // Takes the image for the record of the step, if an image is due. Returns why
   // the step fails; nullopt: it does not.
   std::optional<EndCause> TakeImage(Process& process, const Turn& turn,
                                     DurableState& state,
                                     std::optional<std::string>& image);
   // Gives the calls of the batch the ids that name them for the process.
   void NameCalls(const Turn& turn, DurableState& state);
-  // Forgets the calls whose callers outside, or volatile, do not wait any more.
+  // Forgets the calls of callers that do not wait any more. Such callers are
+  // outside, or volatile.
   void ForgetGivenUpCalls(DurableState& state);
-  // After the step: the process owes the answers to its callers' handles.
+  // After the step: writes the handles by which the process owes answers to the
+  // calls that the step got, in place of the calls' ids.
   void OweCalls(Process& process, const Turn& turn, const DurableState& state);
   // Why the step fails; nullopt: it does not.
   std::optional<EndCause> FailureOfStep(const Process& process);
@@ -226,8 +232,8 @@ class DurableTurn {
                    EndCause&& cause, uint64_t position);
   Pid PidOf(const Process& process, const Turn& turn) const;
 
-  // Limits the life of a process that has begun or is restored, unless a timer
-  // does so already.
+  // Starts the timer of the process's lifetime after its begin or its recovery,
+  // unless there is such a timer already.
   void BeginLifetime(const Process& process, const Turn& turn,
                      DurableState& state);
 
@@ -242,7 +248,7 @@ class DurableTurn {
   LiveWorld& world_;
   Lane& lane_;
   StepMarks::Mark* const mark_;  // null: there is none
-  // The record of the last step. Kept, so that the next one needs less memory.
+  // The record of the last step. Its memory is used again for the next record.
   records::Step step_;
   StateImages images_;
   HistoryReplay replay_;

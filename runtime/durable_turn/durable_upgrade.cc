@@ -107,8 +107,9 @@ absl::Status DurableUpgrade::Restore(Process& process, const Turn& turn,
         upgrader_.Finish(process, *newer, static_cast<uint16_t>(method));
         return status;
       }
-      // An older version may have written the image. So the newer one is asked
-      // again with a Snapshot of this one, and then declines.
+      // An older version may have written the image. So the newer version is
+      // asked again, with a Snapshot of the present version. Only a second
+      // refusal counts as declining.
     }
     return RestoreAs(process, turn, state, from, from_method);
   }

@@ -3,17 +3,18 @@
 // A durable process is upgraded as if the daemon had started again with the
 // newer version: from the image of its state, with all its yields outstanding.
 // So a process goes on in the same way after a live upgrade and after a
-// restart. The record of the upgrade is reserved before the next step. It holds
-// the image that the newer version was made from, unless that came from the
-// store: so the code that the store names can always read the image there.
+// restart. The record of the upgrade is reserved before the next step. The
+// record holds the image from which the newer version has made the state,
+// unless the image came from the store. So the version that the store names can
+// always read the image in the store.
 //
-// After a start, a process whose state another plugin file has written begins
-// as one of that file's version, which the store keeps (kept_plugins.h). An
-// image type is then restored by the newer version at once. A replay type first
-// takes its recorded steps again, with the code that has taken them.
+// After a start, a process has the version of the plugin file that has written
+// its state. The store keeps that file (kept_plugins.h). The newer version then
+// restores an image type at once. A replay type first takes its recorded steps
+// again, with the code that took them.
 //
-// The class decides; what the journal is told is the caller's affair. So a
-// trial of an upgrade (upgrade_trial.h) decides as the turn of a process does.
+// This class decides; the caller writes to the journal. So a trial of an
+// upgrade (upgrade_trial.h) decides as the turn of a process does.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -48,13 +49,13 @@ class DurableUpgrade {
   // The version to which the process is to upgrade; null: there is none, or the
   // process has declined it.
   static const ProcessType* NewerVersion(Process& process);
-  // The same before a step. Null also: the process has put the upgrade off, and
-  // is asked after its steps.
+  // As NewerVersion, for use before a step. Also null if the process has put
+  // the upgrade off: then it is asked after its steps.
   static const ProcessType* DueVersion(Process& process);
 
-  // Makes the state again: of a newer version, if that takes the image,
-  // otherwise of the version that has written the image or the history. An
-  // error: no version can; then the process has no state.
+  // Makes the state again, with the newer version if that accepts the image,
+  // otherwise with the version that has written the image or the history.
+  // An error: no version can; then the process has no state.
   absl::Status Restore(Process& process, const Turn& turn,
                        const DurableState& state);
 
@@ -68,11 +69,11 @@ class DurableUpgrade {
   };
   struct Outcome {
     Verdict verdict = Verdict::kUpgraded;
-    // Why the call, or the journal, has refused; otherwise empty.
+    // Why the call of the plugin, or the journal, has refused; otherwise empty.
     std::string why = {};
   };
-  // Keeps the image from which the newer version was restored. An error: the
-  // process stays in its version.
+  // Keeps the image from which the newer version was restored. If it returns an
+  // error, the process stays in its version.
   using Note = absl::FunctionRef<absl::Status(std::string&& image)>;
   // Upgrades a process in memory to `target`. Restore may adopt the yields in
   // `outstanding`. The process has its state in any case.

@@ -142,7 +142,7 @@ absl::Status HistoryReplay::Init(Process& process, const Turn& turn,
   } else {
     return absl::OkStatus();
   }
-  // Freed without Close, because Init has failed.
+  // The state is freed without Close, because Init has failed.
   if (record.verdict != ACTORD_OK || !record.thrown.empty()) {
     process.FreeState(
         lane_.buffers(), std::exchange(process.state, nullptr),

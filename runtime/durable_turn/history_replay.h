@@ -1,7 +1,7 @@
 // Makes the state of a durable process of a replay type again: runs Init and
-// the steps that the journal holds with the events and answers that they had,
-// and compares what they ask for with what they asked for then. Nothing of it
-// is carried out: the journal has it.
+// the steps of the journal with the recorded events and answers, and compares
+// their effects with the recorded effects. The effects are not carried out
+// again: the journal has them.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -23,7 +23,7 @@ namespace actord::runtime {
 
 class HistoryReplay {
  public:
-  // All are borrowed. `images`: for the image behind which a history begins.
+  // All are borrowed. `images`: restores the image at which a history begins.
   HistoryReplay(const ProcessTable& processes, Calls& calls,
                 BlockingCalls& blocking_calls, const StepCaller::Log& log,
                 const LiveLimits& limits, StateImages& images, Lane& lane)
@@ -34,9 +34,9 @@ class HistoryReplay {
   HistoryReplay(const HistoryReplay&) = delete;
   HistoryReplay& operator=(const HistoryReplay&) = delete;
 
-  // Makes the state from what `state` holds. An error says which step differs
-  // from its record, and how; then the process has no state. Precondition: the
-  // process has none.
+  // Makes the state from the image, if any, and the history in `state`. An
+  // error says which step differs from its record, and how; then the process
+  // has no state. Precondition: the process has no state.
   absl::Status Run(Process& process, const Turn& turn,
                    const DurableState& state);
   // The step that differed from its record in the last Run; 0: Init did.
@@ -54,11 +54,11 @@ class HistoryReplay {
   // history is damaged.
   absl::Status AddCompletedIn(const std::vector<StepOfHistory>& history,
                               YieldTags& tags);
-  // Why the step that has returned differs from its record; empty: it does not.
-  // `bytes`: what `recorded` was decoded from.
+  // How the step that has returned differs from its record; empty: it does not.
+  // `bytes`: the encoded form of `recorded`.
   std::string Difference(const std::string& bytes,
                          const DecodedRecord& recorded);
-  // Drops what the call has asked for.
+  // Drops the effects of the call.
   void DropEffects();
 
   RecordedWorld world_;
@@ -68,8 +68,9 @@ class HistoryReplay {
   Lane& lane_;
 };
 
-// The events of a step, in the order in which the step had them. `whole`: those
-// that the record holds whole. INVALID_ARGUMENT: the record contradicts itself.
+// The events of a step, in the order in which the step had them. `whole`: the
+// events whose contents are in the record. INVALID_ARGUMENT: the record
+// contradicts itself.
 absl::StatusOr<std::vector<actord_event>> EventsOf(
     const StepOfHistory& step, const std::vector<const actord_event*>& whole);
 

@@ -1,5 +1,5 @@
-// How a durable process becomes dormant: its state is closed, and its slot is
-// given back. The store has its image, and whoever sends it a message brings it
+// A durable process becomes dormant: its state is closed, and its slot is given
+// back. The store has its image, and the next message to the process brings it
 // back (runtime/wake.cc).
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace actord::runtime {
 
 bool DurableTurn::WaitsForMessages(const Process& process, const Turn& turn,
                                    const DurableState& state) {
-  // A message may be counted, and not be in the mailbox yet.
+  // A message may be counted before it is in the mailbox.
   return Activity::Messages(turn.word) == 0 &&
          (state.starting == nullptr || !state.starting->load()) &&
          process.state != nullptr && !state.restore_due && !process.step_due &&
@@ -66,7 +66,7 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
   }
   process.running.store(true, std::memory_order_relaxed);
   Upgrading::IsCountedIn(process, declined);
-  // Something has come for it meanwhile.
+  // An event has come for the process meanwhile, so it needs its state again.
   absl::StatusOr<StoredProcess> stored = durable().store().ReadProcess(pid);
   if (!stored.ok()) {
     // The program is about to end.

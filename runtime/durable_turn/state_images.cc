@@ -79,7 +79,7 @@ absl::Status StateImages::Restore(Process& process, const Turn& turn,
   if (how.kind != rules::Durability::kFlatImage ||
       how.flat_version != image.flat_version) {
     AddCompletedYields(process, outstanding);
-    // A step behind the image has made the others.
+    // Steps after the image have made the yields with the other tags.
     absl::erase_if(outstanding,
                    [&](uint64_t tag) { return tag >= image.next_tag; });
     return CallRestore(process, turn, type, method, image,

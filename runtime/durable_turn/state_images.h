@@ -27,16 +27,20 @@ class StateImages {
   StateImages& operator=(const StateImages&) = delete;
 
   // The encoded image of the state. The record of the last call stays as it is.
-  // An error: what Snapshot said or did.
+  // An error says how Snapshot has failed.
   absl::StatusOr<std::string> Take(Process& process, const Turn& turn);
   // Makes the state of a process of `type`, with this method, from an encoded
-  // image. An error: why it cannot be; then the process keeps the state that it
-  // had, or none. Otherwise that state is the caller's to close. Restore may
-  // adopt each yield that was outstanding when the image was taken, and all of
-  // them stay in force in any case: those `outstanding`, which may hold others
-  // that later steps have made, and those whose completions wait in the
-  // mailbox. Precondition: TakeUrgent has taken the urgent events. (Not
-  // asserted: others may come at any moment.)
+  // image. If this succeeds, the caller closes the state that the process had
+  // before. An error says why it does not; then the process keeps the state
+  // that it had, or none.
+  //
+  // Restore may adopt each yield that was outstanding when the image was taken:
+  // the yields in `outstanding`, and the yields whose completions wait in the
+  // mailbox. All of them stay in force, adopted or not. `outstanding` may also
+  // hold yields of later steps.
+  //
+  // Precondition: TakeUrgent has taken the urgent events. (Not asserted: others
+  // may come at any moment.)
   absl::Status Restore(Process& process, const Turn& turn,
                        const ProcessType& type, uint32_t method,
                        const std::string& encoded, YieldTags outstanding);
@@ -50,7 +54,7 @@ class StateImages {
 
   StepCaller& caller_;
   Lane& lane_;
-  // The last image of a flat state. Kept, so that the next one needs no memory.
+  // The last image of a flat state. Its memory is used again for the next one.
   StateImage flat_;
 };
 

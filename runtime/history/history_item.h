@@ -22,8 +22,8 @@ enum class HistoryKind : uint8_t {
   kSpawned,        // the same for a child that a step has spawned
   kStarted,        // Init has returned OK
   kDaemonStarted,  // detail: the incarnation
-  // detail: verdict; code and message: why it failed; of a process that begins
-  // again, detail: the method, too, and payload: the input
+  // detail: verdict; code and message: why it failed. If the process begins
+  // again, detail also has the method, and payload has the input
   kStep,
   // Events of the step before them. Their time is that of their arrival.
   kMessage,  // name: topic, peer: sender

@@ -93,7 +93,7 @@ Judgement DecodeMeta(std::string_view bytes, Meta& meta);
 struct SegmentHeader {
   StoreId store;
   uint64_t place = 0;
-  // Of the file.
+  // The size of the file.
   uint64_t bytes = 0;
 };
 // One block.

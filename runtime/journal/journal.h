@@ -6,10 +6,11 @@
 //   2. Code that must not act before a record is durable says so (Want), and
 //      waits for its position: by JournalEvents::Durable, DurableLsn or
 //      AwaitDurable.
-//   3. The commit thread writes what is published and contiguous, up to 1 MiB,
-//      as one group, syncs, moves the durable position, and begins again. While
-//      one sync runs, the next group forms. As long as nobody waits for any of
-//      its records, a group waits for more of them (JournalOptions::linger_ns).
+//   3. The commit thread writes the published and contiguous records, up to
+//      1 MiB, as one group, syncs, moves the durable position, and begins
+//      again. While one sync runs, the next group forms. As long as nobody
+//      waits for a record of the group, the group waits for more records
+//      (JournalOptions::linger_ns).
 //   4. A caller that is alone may commit its record itself (CommitHere), while
 //      the commit thread rests.
 //
@@ -92,7 +93,7 @@ class Journal {
   // Reserve and Publish of one record; returns its position.
   absl::StatusOr<uint64_t> Append(const Record& record);
 
-  // ---- What is durable ---------------------------------------------------
+  // ---- Durable records ---------------------------------------------------
 
   // All records before this position are durable. Never goes back.
   [[nodiscard]] uint64_t DurableLsn() const {

@@ -4,7 +4,7 @@
 //   for (;;) {
 //     absl::StatusOr<bool> more = reader.Next();
 //     if (!more.ok()) return more.status();
-//     if (!*more) break;  // the end of what is durable now; go on later
+//     if (!*more) break;  // the end of the durable records; go on later
 //     Use(reader.record());
 //   }
 //

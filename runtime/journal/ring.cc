@@ -128,8 +128,8 @@ void JournalRing::Publish(Reservation reservation,
     FailPoint();
     ACTORD_ASSERT_HOT(WordAt(lsn).load(std::memory_order_relaxed) == 0,
                       "ring.h (2)");
-    // (2); release: whoever loads the word sees the payload, and the records
-    // behind it in this reservation.
+    // (2); release: a thread that loads the word sees the payload, and the
+    // later records of this reservation.
     WordAt(lsn).store(RecordWord(record.payload.size(), record.kind, flags),
                       std::memory_order_release);
   }

@@ -4,7 +4,7 @@
 // a step costs one RMW.
 //
 //   bit  0       ended     no process is in this slot: nothing here has to run
-//   bit  1       ready     the process runs whatever its mailbox says: it has
+//   bit  1       ready     the process runs even with an empty mailbox: it has
 //                          just been spawned, it continues, or it has events
 //                          left that no step has seen
 //   bit  2       blocked   messages alone do not make it run

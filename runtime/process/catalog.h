@@ -73,8 +73,8 @@ struct ProcessType {
   uint64_t code = 0;
   // Another number, above 0, for each type that was added to the catalog.
   uint32_t number = 0;
-  // What the records of the store name the plugin file by; 0: it is built in,
-  // or there is no store.
+  // The number of the plugin file in the records of the store. 0: the type is
+  // built in, or there is no store.
   uint32_t plugin_number = 0;
   // The kind of durability of its processes.
   rules::TypeDurability durability;

@@ -1,5 +1,5 @@
 // Errors that leave the runtime: an absl::Status with a stable reason, which
-// becomes ErrorInfo.reason, and with what a client needs to act on it.
+// becomes ErrorInfo.reason, and with the values that a client needs to react.
 //
 // Thread-safety: pure functions.
 #pragma once

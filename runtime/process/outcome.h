@@ -18,7 +18,7 @@ enum class EndKind : uint8_t {
   kResult,       // its step said Done
   kFailed,       // its step said Fail
   kThrew,        // its code threw, or returned an invalid value
-  kInitRefused,  // its Init refused, and no submitter was told
+  kInitRefused,  // its Init refused, and no submitter got the error
   kCancelled,    // a cancel ended it
   kTerminated,   // a termination ended it
   kLimit,        // it reached max_steps or max_lifetime

@@ -78,8 +78,8 @@ struct alignas(64) Process {
   // Odd: a process with this generation lives here. The spawner and the ending
   // turn write it (release); look-ups of a PID read it (acquire).
   std::atomic<uint32_t> generation{0};
-  // The index of this slot. The top bit: the process is durable, and its PID
-  // stands in the homes (runtime/table/homes.h).
+  // The index of this slot. The top bit: the process is durable, and its PID is
+  // in the homes (runtime/table/homes.h).
   std::atomic<uint32_t> slot{0};
   static constexpr uint32_t kDurableSlot = uint32_t{1} << 31;
   MessageQueue messages;

@@ -44,7 +44,7 @@ bool Hold::TryTake(const WorkerQueue& queue, uint64_t number) {
   wanted_.store(true, std::memory_order_relaxed);
   FailPoint();
   FenceAllThreads();
-  // Acquire: the taker sees what the thread did to the worker before the call.
+  // Acquire: the taker sees the thread's changes of the worker before the call.
   taken_ = calls_.load(std::memory_order_acquire) == number;
   if (!taken_) wanted_.store(false, std::memory_order_relaxed);
   return taken_;

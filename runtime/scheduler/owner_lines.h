@@ -108,7 +108,7 @@ class OwnerLines {
   };
   struct Entry {
     uint64_t start;
-    uint64_t number;  // of equal starts the one that came first
+    uint64_t number;  // if starts are equal, the lower number is first
     Owner owner;
   };
   static bool IsLater(const Entry& a, const Entry& b) {

@@ -48,11 +48,11 @@ struct LimitRow {
   const char* field;
   const char* help;
 
-  // Of a count or a size; null for a duration.
+  // For a count or a size; null for a duration.
   size_t Limits::*number = nullptr;
   uint64_t min = 0;
   uint64_t max = UINT64_MAX;
-  // Of a duration; null for the others.
+  // For a duration; null for a count or a size.
   absl::Duration Limits::*duration = nullptr;
   DurationRange range = kNotNegative;
 };

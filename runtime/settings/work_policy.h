@@ -26,7 +26,7 @@ struct WorkPolicy {
   // How long a worker holds a task without a heartbeat; every heartbeat
   // restarts the lease. 10 ms to 30 days.
   absl::Duration lease = absl::Seconds(30);
-  // Deadline of one attempt, whatever the heartbeats. At least 10 ms.
+  // Deadline of one attempt; heartbeats do not extend it. At least 10 ms.
   absl::Duration attempt_timeout = absl::InfiniteDuration();
   // Deadline for a worker to take a waiting task, each time that the task
   // waits. Then the yield completes with DEADLINE_EXCEEDED. At least 10 ms.

@@ -33,8 +33,9 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
                                            const actord_spawn& child) {
   ACTORD_ASSERT_HOT(IsPriority(PriorityOf(child)),
                     "world.h: the priority is valid");
-  // One answer for all returns, so that it is made in the caller's place: a
-  // copy of what was just written in parts would stall.
+  // All returns have the same answer object, so that the compiler makes it in
+  // the caller's memory: a copy right after the writes of its parts would
+  // stall.
   ChildAnswer answer;
   const ProcessType* const type = FindProcessType(View(child.process_type));
   uint32_t method = 0;

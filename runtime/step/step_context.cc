@@ -139,8 +139,8 @@ uint64_t StepContext::RandomBits(actord_step* step) {
   StepContext& context = Of(step);
   if (!context.is_seeded_) {
     const TurnInput& input = context.input_;
-    // Each Init of a process draws other bits than its steps and than the Init
-    // before.
+    // No Init of a process draws the bits of one of its steps or of an earlier
+    // Init.
     const uint64_t seed = context.world_.RandomSeed(
         input.self, input.step + input.life_after_step);
     context.random_ = Random(seed);

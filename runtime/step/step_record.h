@@ -20,9 +20,9 @@ namespace actord::runtime {
 
 struct TurnInput;
 
-// How the process begins again, as continue_as has said.
+// How the process begins again: the arguments of continue_as.
 struct Continuation {
-  std::string method = {};  // empty: the same one
+  std::string method = {};  // empty: the method stays the same
   Payload input = {};
   // The events that the next life gets first, as a turn of record_format.h.
   std::string unseen = {};
@@ -48,14 +48,14 @@ struct StepRecord {
   std::vector<WorldAnswer> answers;
   // Number of payloads above the limit.
   uint32_t refused_payloads = 0;
-  // A misuse that makes the call fail, whatever its return value.
+  // A misuse that makes the call fail, with any return value.
   absl::Status misuse;
   Payload result;
   absl::StatusCode failure_code = absl::StatusCode::kUnknown;
   std::string failure;
   // Empty: the call did not throw.
   std::string thrown;
-  // Null: the call has not said how to begin again.
+  // Null: continue_as was not called.
   std::unique_ptr<Continuation> continuation;
 
   Payload TakeResult() {

@@ -23,7 +23,7 @@ struct TurnInput {
     return parent == nullptr ? Pid{} : parent->Load();
   }
   uint64_t step = 0;  // 1: the first step; 0: Init
-  // Of the Init of a further life (continue_as): the number of the last step,
+  // For the Init of a further life (continue_as): the number of the last step,
   // with the top bit set. Otherwise 0.
   uint64_t life_after_step = 0;
   uint64_t next_tag = 1;

@@ -29,15 +29,15 @@ inline bool EndsLife(const TurnInput& input, const StepRecord& record) {
                     "verdict.h: the step did not fail");
   return record.verdict == ACTORD_STEP_DONE || input.step >= input.max_steps;
 }
-// Whether the process begins again, with the record's continuation. A step that
-// asked for that may end the life instead: after a cancel, or at the limit of
-// steps. Preconditions: the step did not fail, and FailureOf has seen it. Not
-// asserted: the record does not say who has seen it.
+// Whether the process begins again, with the record's continuation. A process
+// that asked for that ends instead after a cancel, or at the limit of steps.
+// Preconditions: the step did not fail, and FailureOf has checked the record.
+// Not asserted: the record does not say whether FailureOf has checked it.
 inline bool BeginsAgain(const TurnInput& input, const StepRecord& record) {
   return record.verdict == ACTORD_STEP_CONTINUE_AS && !input.cancel_requested &&
          input.step < input.max_steps;
 }
-// Why a process ends that is not done.
+// Why a process ends without being done.
 EndCause WhyNotDone(const TurnInput& input, const StepRecord& record);
 // Returns why the process ends. Precondition: the step did not fail, and the
 // process neither goes on nor begins again.

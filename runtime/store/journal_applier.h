@@ -13,10 +13,10 @@
 // Invariants:
 //   1. A message that was sent to a durable process is in one place: a mailbox,
 //      the step that consumed it, or the dead letters.
-//   2. A mailbox is the bodies addressed to its process without those that a
-//      step has consumed.
-//   3. What a process holds (names, groups, watches, timers, owed calls) goes
-//      with its end, in the same batch.
+//   2. A mailbox consists of the bodies that are addressed to its process and
+//      that no step has consumed.
+//   3. The names, groups, watches, timers and owed calls of a process are
+//      removed with its end, in the same batch.
 //   4. A record that contradicts the state is refused as DATA_LOSS. Nothing is
 //      guessed.
 // tests/runtime/store/history_test.cc checks (1) to (3), and
@@ -182,7 +182,7 @@ class JournalApplier {
   // Adds the consumed events to `history`.
   absl::Status Consume(Resident& process, const Position& position,
                        HistoryEntry& history);
-  // The process begins again behind this step.
+  // The process begins again after this step.
   absl::Status BeginAgain(Resident& process, const records::Step& record);
   // Takes the completions that no step has seen out of the mailbox.
   absl::Status DropCompletions(Resident& process);

@@ -1,4 +1,4 @@
-// The begin and the end of processes and of their lives.
+// How processes, and lives of processes, begin and end.
 #include <algorithm>
 #include <iterator>
 #include <utility>

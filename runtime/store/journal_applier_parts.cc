@@ -155,7 +155,7 @@ absl::Status JournalApplier::Complete(const Pid& pid, uint64_t tag,
     if (!late.ok()) return late.status();
   }
   if (!RemoveYield(**found, tag)) {
-    // It was on its way when the process began again.
+    // The completion was on its way when the process began again.
     if (tag < (*found)->entry.life_from_tag) return absl::OkStatus();
     return Contradiction(absl::StrCat("yield ", tag, " of process ",
                                       FormatPid(pid), " is not outstanding"));

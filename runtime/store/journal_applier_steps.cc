@@ -63,7 +63,7 @@ absl::Status JournalApplier::KeepHistory(const Resident& process,
   if (process.entry.durability != records::Durability::kReplay) {
     return absl::OkStatus();
   }
-  // An image stands for everything up to its step, and a new life begins with
+  // An image replaces the history up to its step, and a new life begins with
   // Init.
   if (record.image.has_value() || record.continued.has_value()) {
     return EndHistory(process);

@@ -34,7 +34,7 @@ class NewMail {
   std::optional<Mail> Take(uint64_t position);
   // Takes all mail, in the order of the positions.
   std::vector<Entry> TakeAll();
-  // Calls `use` with each, in the order of their positions.
+  // Calls `use` with each entry, in the order of their positions.
   void ForEach(absl::FunctionRef<void(const Entry&)> use) const {
     for (size_t i = first_; i < entries_.size(); ++i) use(entries_[i]);
   }
@@ -53,7 +53,7 @@ struct Resident {
   Pid pid;
   ProcessEntry entry;
   std::optional<ImageEntry> image;  // set: changed since the last batch
-  bool drops_image = false;         // unless a later one is set
+  bool drops_image = false;         // unless a later image is set
   NewMail new_mail;
   bool is_used = true;  // since the last batch
   bool changed = false;

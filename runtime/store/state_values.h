@@ -76,9 +76,8 @@ struct ProcessEntry {
   std::string init;
   // The plugin whose code holds the state, once Init has returned.
   records::PluginNumber plugin = records::kNoPlugin;
-  // Of a process that has begun again: the number of the last step before, and
-  // the tag with which its life begins. No step sees a completion of a lower
-  // tag.
+  // For a process that has begun again: the number of the last step before, and
+  // the first tag of its life. No step sees a completion of a lower tag.
   uint64_t life_after_step = 0;
   uint64_t life_from_tag = 0;
   // The events that its first step gets first (records::Continued), until then.

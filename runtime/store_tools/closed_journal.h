@@ -21,7 +21,7 @@ class ClosedJournal {
  public:
   // Walks over all groups. NOT_FOUND: the directory holds no store.
   // FAILED_PRECONDITION: a newer version has written it. DATA_LOSS: damage;
-  // the message names file, offset, positions and what the operator can do.
+  // the message names file, offset and positions, and says what to do.
   static absl::StatusOr<std::unique_ptr<ClosedJournal>> Open(
       const std::string& directory, FileSystem& files);
 

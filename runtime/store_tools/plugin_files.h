@@ -25,8 +25,8 @@ namespace actord::runtime {
 
 class PluginFiles {
  public:
-  // `store`: the directory of the store, which exists. `reserve_bytes`: what
-  // Keep leaves free on the disk.
+  // `store`: the directory of the store, which exists. `reserve_bytes`: the
+  // room that Keep leaves free on the disk.
   PluginFiles(std::string_view store, FileSystem& files,
               uint64_t reserve_bytes = 0);
 
@@ -44,7 +44,7 @@ class PluginFiles {
   // NOT_FOUND: the store does not have the file. DATA_LOSS: the file has
   // another content.
   absl::Status Check(const std::string& sha256);
-  // The files that the store has, in ascending order, whatever their contents.
+  // The files that the store has, in ascending order. Does not check contents.
   absl::StatusOr<std::vector<std::string>> List();
   // Removes the file and any leftovers of a crash.
   absl::Status Remove(const std::string& sha256);

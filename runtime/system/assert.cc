@@ -10,7 +10,7 @@ namespace actord::runtime {
 void BrokenInvariant(const char* condition, const char* invariant,
                      const char* file, int line) noexcept {
   // One write keeps the line whole among the lines of other threads. Nothing is
-  // allocated, because the heap may be what is broken.
+  // allocated, because the heap may be damaged.
   char text[512];
   const int length = std::snprintf(text, sizeof(text),
                                    "actord: broken invariant: %s: %s (%s:%d)\n",

@@ -3,10 +3,10 @@
 // gets any slot of the process table. A dormant process has no slot: it is only
 // in the store, until it is needed.
 //
-// A process leaves the process table and comes back under the lock ResidencyOf
-// its PID alone. Whoever holds the lock, and finds the process in a slot, can
-// put an event into its mailbox. (Not asserted below: a Mutex does not know its
-// holder. tests/model/homes.pml and the simulator keep that rule.)
+// A process leaves the process table and comes back only under the lock
+// ResidencyOf its PID. A thread that holds the lock and finds the process in a
+// slot can put an event into its mailbox. (Not asserted below: a Mutex does not
+// know its holder. tests/model/homes.pml and the simulator check that rule.)
 //
 // Thread-safety: any thread; look-ups take no lock. The table never shrinks,
 // so a stale number can be read without harm.
@@ -31,7 +31,8 @@ namespace actord::runtime {
 // The place of a process in the process table.
 struct ProcessSlot {
   uint32_t slot = 0;
-  // Of the slot. Of a dormant process: the note that Sleep got, or 0.
+  // The generation of the slot. For a dormant process: the note that Sleep got,
+  // or 0.
   uint32_t generation = 0;
 
   // The place of a process that is dormant.
@@ -72,8 +73,8 @@ class Homes {
   // From now on the process of the PID exists and is dormant. Precondition:
   // Keep has had the PID, and only the caller uses the homes.
   void EnterDormant(const Pid& pid);
-  // The resident process of the PID is dormant from now on. NoteOf returns
-  // `note` until it wakes. Precondition: the caller holds ResidencyOf the PID,
+  // Makes the resident process of the PID dormant. NoteOf returns `note` until
+  // it wakes. Precondition: the caller holds ResidencyOf the PID,
   // and makes the generation of the slot even afterwards.
   void Sleep(const Pid& pid, uint32_t note);
   // Precondition: the process is dormant, and the caller holds ResidencyOf the

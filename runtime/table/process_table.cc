@@ -130,8 +130,8 @@ bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word,
   // The place comes before the word: a reader that finds no process behind the
   // word looks for its place again.
   homes_->Sleep(pid, note);
-  // Nobody can put an event into the mailbox meanwhile, but for completions
-  // that no yield waits for any more.
+  // Meanwhile only completions that no yield waits for any more can come into
+  // the mailbox.
   if (!process.activity.compare_exchange_strong(word, Activity::kEnded,
                                                 std::memory_order_acq_rel)) {
     // Observers that wanted to learn of its end in the meantime took it for

@@ -171,7 +171,7 @@ class ProcessTable {
   // `ended`.
   [[nodiscard]] bool EnterAgain(Process& process, const Pid& pid);
   // The process falls asleep if its word is still `word`, which is that of its
-  // running turn. False: something has come for it. `note`: for Homes::NoteOf.
+  // running turn. False: an event has come for it. `note`: for Homes::NoteOf.
   // Precondition: it has no state and no events, and its home can bring it
   // back.
   [[nodiscard]] bool Sleep(Process& process, const Pid& pid, uint64_t word,

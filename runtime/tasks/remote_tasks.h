@@ -151,8 +151,8 @@ class RemoteTasks {
   [[nodiscard]] virtual bool MayAnswer(const YieldToken& token,
                                        Owner by) const = 0;
 
-  // Completes a yield; see CompleteAnswer. A token without an attempt stands
-  // for the yield, whichever attempt is the last.
+  // Completes a yield; see CompleteAnswer. A token without an attempt completes
+  // the yield during any attempt.
   virtual CompleteAnswer Complete(const TaskToken& token,
                                   const YieldResult& result) = 0;
   // Ends an attempt with an error. kAccepted: the attempt is over, and the next

@@ -38,7 +38,7 @@ std::optional<EndCause> Beginning::BeginAgain(Process& process,
 }
 
 void Beginning::FreeFailedState(Process& process) {
-  // Freed without Close, because Init has failed.
+  // The state is freed without Close, because Init has failed.
   process.FreeState(
       lane_.buffers(), std::exchange(process.state, nullptr),
       process.type.load(std::memory_order_relaxed)->descriptor->state_size);

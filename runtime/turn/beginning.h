@@ -35,7 +35,7 @@ class Beginning {
   // refusal, the end of the process tells the submitter. Precondition:
   // `init_due`.
   std::optional<EndCause> Begin(Process& process, const Turn& turn);
-  // Calls Init for a process that begins again, which nobody is told of.
+  // Calls Init for a process that begins again. Nobody is told of that.
   // Returns as Begin.
   std::optional<EndCause> BeginAgain(Process& process, const Turn& turn);
   // The reason for the refusal, from the record of the Init that has returned.

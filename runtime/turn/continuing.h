@@ -1,14 +1,14 @@
 // Ends a life of a process that begins again (continue_as in actord/abi.h). The
-// process itself stays, with its PID, mailbox, names, groups and ties. What
-// belongs to the former life goes:
+// process itself stays, with its PID, mailbox, names, groups and ties. The
+// parts of the former life end:
 //
 //   state                        closed
 //   yields, calls, timers        cancelled, without completions
-//   calls that the process owes  failed, by replies among the effects of the
-//                                last step. A call that it hands on stays.
+//   calls without an answer yet  failed, by replies among the effects of the
+//                                last step. A call that is handed on stays.
 //
-// The messages and exits that it hands on come first in `urgent_taken`, so the
-// first step after Init gets all of them.
+// The messages and exits that the process hands on come first in
+// `urgent_taken`, so the first step after Init gets all of them.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -51,9 +51,10 @@ class Continuing {
   Lane& lane_;
 };
 
-// Puts the events that a former life has handed on, as Continuation::unseen has
-// them, before all others of `urgent_taken`. In the turn of the process, or
-// before it runs. An error: the bytes are damaged, and nothing has changed.
+// Puts the events that a former life has handed on before all others of
+// `urgent_taken`. `unseen` is encoded as Continuation::unseen. Call this in the
+// turn of the process, or before the process runs. An error: the bytes are
+// damaged, and nothing has changed.
 absl::Status PushUnseen(std::string_view unseen, Process& process,
                         uint32_t generation, Lane& lane);
 

@@ -52,7 +52,7 @@ class Inbox {
   // Fills the batch from `urgent_taken`. False: an event ends the process, and
   // TakeEndCause returns the reason.
   [[nodiscard]] bool FillFromUrgent(Process& process, Turn& turn);
-  // Whether a former life of the process has handed the event on
+  // Whether a former life of the process has handed on the event.
   // (continuing.h). Precondition: it is in `urgent_taken`. Not asserted: a
   // search of the list would cost more than the turn.
   static bool IsUnseen(const Envelope& event) {

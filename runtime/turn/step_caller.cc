@@ -82,7 +82,7 @@ void StepCaller::WriteEvents(Process& process,
 void StepCaller::WriteOther(Process& process, const Envelope& envelope,
                             actord_event& event) {
   envelope.WriteOther(event);
-  // The process owes the answer to a call that it has handed on already.
+  // The answer to a call that was handed on is owed already.
   if (event.call != 0 && envelope.type != kEventKeptCall) {
     calls_.Owe(process, event.call);
   }

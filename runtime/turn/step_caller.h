@@ -53,7 +53,7 @@ class StepCaller {
   // input. The record's verdict is the value that Init returned. (Inlined: see
   // Step.)
   [[gnu::always_inline]] void Init(Process& process, const Turn& turn);
-  // Init for a process that begins again, as continue_as has said.
+  // Init for a process that begins again, with the arguments of continue_as.
   [[gnu::noinline]] void InitAgain(Process& process, const Turn& turn);
   // Calls Step with the events of `batch`, at most Inbox::kMaxEvents. (Inlined:
   // every step passes through it, and GCC inlines without being told only what
@@ -67,7 +67,8 @@ class StepCaller {
   // step did not fail.
   [[gnu::noinline]] std::optional<EndCause> FailureOfStep(
       const Process& process);
-  // The calls that a volatile process owes, and whose callers still wait.
+  // The calls that a volatile process has not answered and whose callers still
+  // wait.
   [[nodiscard]] std::vector<uint64_t> OwedCallsOf(const Process& process) const;
   // Called before the record is applied: a handler that has kept the step's
   // pointer can add nothing any more.

@@ -56,7 +56,7 @@ class Upgrader {
   // Precondition: `upgrading`.
   void AfterSteps(Process& process, Turn& turn);
 
-  // What the rules say before Snapshot is called. `method`: the index of the
+  // Applies the rules before Snapshot is called. `method`: the index of the
   // process's method in `target`, or kNoSuchMethod. An upgrade that does not go
   // on has been put off or declined.
   rules::Upgrade Ask(Process& process, const ProcessType& target,

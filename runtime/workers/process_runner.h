@@ -63,8 +63,8 @@ class ProcessRunner {
   // For a step whose record is not plain. If the step failed, its effects are
   // rolled back, the process ends, and the function returns true.
   [[gnu::noinline]] bool EndIfFailed(Process& process, Turn& turn);
-  // Begins the process again, or ends it, after a step that asked for the
-  // former. Returns as RunStep.
+  // Begins the process again, or ends it, after a step that asked to begin
+  // again. Returns as RunStep.
   [[gnu::noinline]] int32_t BeginAgain(Process& process, Turn& turn);
   // Ends a process that is done or has taken its maximum number of steps.
   [[gnu::noinline]] void EndAfterStep(Process& process, Turn& turn);

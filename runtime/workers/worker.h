@@ -23,7 +23,7 @@ namespace actord::runtime {
 // A worker has its own cache lines, because it writes its fields in every turn.
 class alignas(64) Worker {
  public:
-  // What RunOne did, and so what the caller does before the next call.
+  // The result of RunOne: what the caller must do before the next call.
   enum class Did {
     kRan,     // ran a turn: do nothing
     kSearch,  // found nothing: spin for a moment

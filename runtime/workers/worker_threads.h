@@ -121,7 +121,7 @@ class WorkerThreads final : public BlockingCalls {
   // Number of threads that the system refused, and when that was logged last.
   uint64_t refusals_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t told_of_refusal_ns_ ABSL_GUARDED_BY(mutex_) = 0;
-  // Of fixed size; the elements below count_ are set and stay. Written under
+  // Has a fixed size. The elements below count_ are set and stay. Written under
   // mutex_.
   std::vector<std::unique_ptr<Thread>> threads_;
   std::atomic<size_t> count_{0};

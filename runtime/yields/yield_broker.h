@@ -120,8 +120,8 @@ class YieldBroker {
   // Ends all yields of `process` without a completion, except the tags in
   // `kept`. A yield whose completion is already on its way to the process keeps
   // its record; its tag is passed to `on_its_way`. `withdrawn`: gets the
-  // external yields, and the caller tells the task table; null: the task table
-  // is told.
+  // external yields, and the caller tells the task table. Null: this function
+  // tells the task table.
   void CloseOthers(Process& process, uint32_t generation,
                    const absl::flat_hash_set<uint64_t>& kept, Lane& lane,
                    absl::FunctionRef<void(uint64_t tag)> on_its_way,

@@ -45,7 +45,7 @@ class Puppet : public Process {
   bool End(std::string_view verb, std::string_view rest, StepOutput& out);
   // The label of a tag; a tag that has none is "?".
   [[nodiscard]] std::string LabelOf(Tag tag) const;
-  // Begins again, if an action has said so. `unseen`: the rest of the step.
+  // Begins again, if an action asked for it. `unseen`: the rest of the step.
   bool BeginsAgain(const Events& unseen, StepOutput& out);
 
   std::string name_;

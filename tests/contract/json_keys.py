@@ -43,7 +43,7 @@ def message(name):
 
 
 def differences(value, descriptor, path):
-    """Yields `+ key` for what is no field of the message, and `- field` for a field
+    """Yields `+ key` for a key that is no field of the message, and `- field` for a field
     that has to be there and is not."""
     if descriptor.full_name in SCALARS:
         return

@@ -2,23 +2,24 @@
  * look for it without a lock and send to it (runtime/table/homes.h,
  * ProcessTable::Look, Sleep and EnterAgain, Delivery::WithDurable, wake.cc).
  *
- * Process P lives all the time. A volatile process uses whatever slot is free.
- * The runner takes P's messages, and puts P to sleep when it has none. Senders
- * wake it. Its state is the number of messages that it has taken; the store has
- * it as it was when P fell asleep.
+ * Process P lives all the time. A volatile process uses any free slot. The
+ * runner takes P's messages, and puts P to sleep when it has none. Senders wake
+ * P. The state of P is the number of messages that it has taken; the store has
+ * the state that P had when it fell asleep.
  *
- * Checked: each message comes to P and to nobody else; P comes back with its
- * last state; who looks for P without a lock finds it, dormant or not; and no
- * slot of P is taken for one of a volatile process.
+ * Checked: each message comes to P and to nobody else. P comes back with its
+ * last state. A thread that looks for P without a lock finds it, dormant or
+ * not. No slot of P is mistaken for a slot of a volatile process.
  *
  * Mutants, which must fail:
  *   NO_LOCK           a sender lets go of the lock before it fills the mailbox
- *   NO_SECOND_LOOK    a waker does not ask whether P is still dormant
- *   NO_SLEEPS         a waker takes the state that it has read before the lock
+ *   NO_SECOND_LOOK    a waker does not check under the lock whether P is still
+ *                     dormant
+ *   NO_SLEEPS         a waker uses the state that it read before it had the lock
  *   NO_CAS            the runner does not compare the word before P sleeps
  *   WORD_FIRST        the word has `ended` before the place says dormant
  *   GENERATION_FIRST  the generation of the slot changes before the place
- *   NAME_LATE         P is live in its slot before the slot says whose it is
+ *   NAME_LATE         P is live in its slot before the slot has P's name
  */
 #ifndef MESSAGES
 #define MESSAGES 2      /* of all senders together */
@@ -27,7 +28,7 @@
 #define SENDERS 2
 #endif
 #ifndef LISTS
-#define LISTS 0         /* 1: somebody looks at slots and home all the time */
+#define LISTS 0         /* 1: a thread reads the slots and the home all the time */
 #endif
 #define SLEEPS 2        /* P falls asleep, or tries to */
 #define SLOTS 2
@@ -36,14 +37,14 @@
 bool locked;            /* the residency of P's home */
 byte place = 0;         /* slot, or DORMANT; one atomic word with the next */
 byte place_gen = 1;
-byte gen[SLOTS];        /* odd: somebody is there */
+byte gen[SLOTS];        /* odd: a process uses the slot */
 bool ended[SLOTS];      /* of the word */
 byte mail[SLOTS];       /* of the word */
 bool durable[SLOTS];    /* Process::slot, with its name in the homes */
 bool is_free[SLOTS];
-bool of_p[SLOTS];       /* in truth */
+bool of_p[SLOTS];       /* true: P uses the slot */
 byte state;             /* of P, in memory */
-byte taken;             /* by P, in truth */
+byte taken;             /* by P: the true number */
 byte stored;            /* the state in the store */
 byte sleeps;
 byte sent;
@@ -261,7 +262,7 @@ active [LISTS] proctype Lister() provided (started) {
         again = at;
         again_gen = at_gen;
         look();
-        /* There, and nothing to see: it has not begun. P has. */
+        /* P has begun, so a look misses it only if its place has changed. */
         assert(at != again || at_gen != again_gen)
      fi;
      if

@@ -7,21 +7,21 @@
  * hold as well: PRODUCERS=3 RECORDS=1, and RECORDS=3.
  *
  * Checked: the committer takes each record once, complete and in the order of the
- * reservations; a producer never writes where a record waits; in the end all
- * records are taken, and nobody sleeps for ever (an end that is no end is an
- * error of Spin).
+ * reservations. A producer never overwrites a record that was not taken. In the
+ * end all records are taken. Nobody sleeps for ever: Spin reports an invalid end
+ * state.
  *
  * Mutants, which must fail:
- *   NO_ROOM_CHECK   a producer does not look whether there is room
+ *   NO_ROOM_CHECK   a producer does not check whether there is room
  *   PUBLISH_FIRST   the word is stored before the payload
  *   NO_CLEAR        the committer does not set taken words to 0
  *   RELEASE_FIRST   room is given back before the bytes are taken
  *   PLAIN_TAIL      the tail is read and written in two steps
- *   NO_LAST_LOOK    the committer sleeps without a last look at the tail
+ *   NO_LAST_LOOK    the committer does not check the tail again before it sleeps
  *   NO_WAKE         a producer does not wake the committer
- *   LOOK_UNLOCKED   a producer looks for room, and then waits without a second
- *                   look under the mutex
- *   NO_NOTIFY       the committer does not look for waiting producers
+ *   LOOK_UNLOCKED   a producer checks for room, and then waits without a second
+ *                   check under the mutex
+ *   NO_NOTIFY       the committer does not check for waiting producers
  *   BEHIND_LATE     a producer says that the journal is behind after it has
  *                   published */
 #ifndef PRODUCERS
@@ -44,7 +44,7 @@ byte waiting;        /* producers under the mutex */
 bool room_signal[PRODUCERS];
 bool wake_signal;    /* the committer's futex word */
 bool mutex;
-byte order[ALL];     /* who has reserved the n-th place */
+byte order[ALL];     /* the producer that has reserved the n-th place */
 byte taken_records;
 byte finished;
 bool behind;         /* more than one record is not taken */
@@ -81,7 +81,7 @@ again:
 #else
         do
         :: tail + RECORD > released + UNITS ->
-           /* Waiting gives the mutex back in the same step. */
+           /* The wait begins and unlocks the mutex in one step. */
            d_step { room_signal[me] = false; mutex = false };
            room_signal[me];
            lock()

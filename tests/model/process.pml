@@ -174,8 +174,7 @@ proctype Sender(byte me) {
           fi
        :: skip
        fi;
-       /* Some senders never claim, and a CAS may fail whatever the counts are.
-        */
+       /* Some senders never claim, and a CAS may fail with any counts. */
        if
        :: skip
        :: goto other_way

@@ -5,12 +5,12 @@
  * ready.
  *
  * To wake a worker costs more than a short step. So a worker wakes nobody for
- * a process that continues while nothing else is ready, and for what due timers
- * made ready it wakes somebody only after it has fired timers for a while. It
- * is quiet then. park.pml checks how sleepers are woken; here it is checked
- * that a quiet worker tells the others in time (scheduler.h, "Quiet
- * work"). How long a turn lasts is not bounded here: work that waits behind a
- * turn of 10 ms is the watchdog's.
+ * a process that continues while nothing else is ready. For processes that due
+ * timers made ready it wakes another worker only after it has fired timers for
+ * a while. A worker that keeps work in either way is quiet. park.pml checks how
+ * sleepers are woken. This model checks that a quiet worker tells the others in
+ * time (scheduler.h, "Quiet work"). It does not bound how long a turn lasts: the
+ * watchdog finds work that waits behind a turn of 10 ms.
  *
  * Checked: (1) no work waits in a queue whose worker is not quiet, or in the
  * global queue, while one worker is stuck in a turn and the other sleeps.
@@ -19,9 +19,9 @@
  * three turns begin before it tells. (4) No worker goes to sleep with work.
  *
  * Mutants, which must fail:
- *   NO_TELL           a turn that begins does not look whether the worker is
+ *   NO_TELL           a turn that begins does not check whether the worker is
  *                     quiet
- *   NO_CLOCK          what timers made ready is kept however long it takes
+ *   NO_CLOCK          processes that timers made ready are kept for any time
  *   RESET_EACH_BATCH  the time begins anew with each batch of due timers
  *   KEEP_TURNS        a process that continues alone is kept as if timers had
  *                     made it ready
@@ -58,11 +58,11 @@ byte ready[WORKERS];      /* in the worker's queues, without `next` */
 bool quiet[WORKERS];
 byte turns[WORKERS];      /* WorkerQueue::turns_since_due */
 bool firing[WORKERS];     /* firing_since_ns != 0 */
-bool too_long[WORKERS];   /* kAloneNs have passed since, as the worker sees it */
+bool too_long[WORKERS];   /* kAloneNs have passed since then; the worker has seen it */
 
-/* Of the specification alone. */
-bool truly_long[WORKERS]; /* likewise, as it is */
-byte late[WORKERS];       /* turns begun since, and nobody told */
+/* Only the checks use these. */
+bool truly_long[WORKERS]; /* kAloneNs have passed since then */
+byte late[WORKERS];       /* turns begun since then without telling the others */
 bool continued[WORKERS];  /* a process that continued alone is kept */
 
 /* IdleWorkers::ClaimForWork and the notification, as in park.pml. */
@@ -93,8 +93,8 @@ inline wake_for_work() {
   fi
 }
 
-/* The fields of a quiet worker are its own: a step of their own is not needed
- * where nothing else is accessed. */
+/* Only the worker itself accesses the fields of a quiet worker, so accesses to
+ * them need no step of their own. */
 inline end_quiet() {
   d_step { quiet[me] = false; turns[me] = 0; late[me] = 0; continued[me] = false }
 }
@@ -113,7 +113,8 @@ inline fire() {
     too_long[me] = false;
 #endif
     firing[me] = true;
-    /* The newest runs next; what was to run next comes before the others. */
+    /* The newest process runs next. The process that had `next` comes before
+     * the others. */
     ready[me] = ready[me] + 2 + next;
     next = 1;
     tell = too_long[me];
@@ -153,7 +154,7 @@ inline continue_behind() {
 }
 
 /* Scheduler::BeginTurn and MayWake, of a process that was taken. One step, since
- * all of it is the worker's own, but for what thieves leave of `ready`. */
+ * other threads access nothing of it but `ready`, from which thieves take. */
 inline begin_turn() {
   atomic {
     tell = false;
@@ -276,7 +277,7 @@ take:
      :: searching ->
         searching = false;
         atomic { searchers--; last = (searchers == 0) };
-        /* HasWorkToTell: each source is looked at by itself. */
+        /* HasWorkToTell: each source is read in a step of its own. */
         if
         :: last ->
            last = false;

@@ -186,7 +186,7 @@ inline steal(from, own) {
           queue[from].top = (t + n) % WRAP;
           queue[from].tag = NEXT_TAG(from)
        :: else ->
-          n = 0; /* lost: what was copied is not looked at */
+          n = 0; /* the CAS failed: the copies are not used */
           load(from)
        fi
      }

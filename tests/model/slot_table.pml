@@ -1,21 +1,23 @@
 /* A cache that hands out slots without a lock, while another thread finds the
  * limit reached and makes the table exact (runtime/slot_table.h, (1)).
  *
- * The owner of the cache allocates and frees. What it publishes (`held`) stays
- * in the store buffer of its processor for as long as that likes, in order; a
- * locked operation of its own empties the buffer, and so does the fence that
- * the other thread executes for all threads. The taker wants two slots more.
+ * The owner of the cache allocates and frees slots. It publishes how many slots
+ * the cache holds (`held`). These writes stay in the store buffer of its
+ * processor for any time, in their order. A locked operation of the owner
+ * empties the buffer. The fence that the other thread, the taker, executes for
+ * all threads empties it, too. The taker wants two more slots.
  *
- * Checked: never are more slots in use than the limit; and whoever is refused
- * finds, when all is at rest, that as many are in use, or that the owner has
- * freed one since.
+ * Checked: there are never more slots in use than the limit. If the taker was
+ * refused, then at rest the limit of slots is in use, or the owner has freed a
+ * slot since the refusal.
  *
  * Mutants, which must fail:
  *   NO_FENCE      the taker does not fence the other threads
- *   COUNT_FIRST   it counts what the cache holds before it makes the table exact
- *   CHECK_FIRST   the owner looks whether the table is shared, and then publishes
- *   NO_CHECK      it does not look
- *   KEEP_CACHE    the taker counts as in use what the cache holds
+ *   COUNT_FIRST   the taker counts the slots of the cache before it makes the
+ *                 table exact
+ *   CHECK_FIRST   the owner checks whether the table is exact, and then publishes
+ *   NO_CHECK      the owner does not check that
+ *   KEEP_CACHE    the taker counts the slots of the cache as slots in use
  */
 #define LIMIT 3
 #define SHARED_SLOTS 1
@@ -26,10 +28,10 @@
 bool locked;
 byte cache_slots = SHARED_SLOTS;
 byte out = LIMIT;       /* in use, or in the cache; under the lock */
-byte own = 2;           /* the cache, of its owner only */
-byte held = 2;          /* what of it is seen by others */
+byte own = 2;           /* slots in the cache; only the owner reads this */
+byte held = 2;          /* `own`, as other threads see it */
 chan buffer = [4] of { byte };
-byte in_use = 1;        /* in truth */
+byte in_use = 1;        /* the true number */
 byte freed;             /* by the owner */
 bool taker_done;
 bool owner_done;
@@ -37,7 +39,7 @@ bool owner_done;
 inline lock() { atomic { !locked -> locked = true } }
 inline unlock() { locked = false }
 
-/* All that is in the buffer is seen. */
+/* Empties the store buffer: other threads see all writes in it. */
 inline drain() {
   atomic {
     do
@@ -54,7 +56,8 @@ inline use() {
   assert(in_use <= LIMIT)
 }
 
-/* GiveLocked: all that it holds; nothing is kept while the table is exact. */
+/* GiveLocked: gives all slots of the cache back. The cache keeps none while the
+ * table is exact. */
 inline give() {
   out = out - own;
   own = 0;
@@ -70,7 +73,7 @@ active proctype Owner() {
   :: acts < ACTS ->
      acts++;
      if
-     :: true -> break                /* it is idle from here on */
+     :: true -> break                /* the owner is idle from here on */
      :: own > 0 ->                   /* Allocate */
 #ifdef CHECK_FIRST
         seen = cache_slots;
@@ -97,7 +100,7 @@ active proctype Owner() {
            fi;
            unlock()
         fi
-     :: in_use > 0 ->                /* Free, whoever has used it */
+     :: in_use > 0 ->                /* Free: a slot of any thread */
         in_use--;
         own++;
         publish();
@@ -112,7 +115,7 @@ active proctype Owner() {
   owner_done = true
 }
 
-/* The processor of the owner. */
+/* The processor of the owner, which empties the store buffer at any time. */
 active proctype StoreBuffer() {
   do
   :: atomic { nempty(buffer) -> buffer ? held }
@@ -136,7 +139,7 @@ active proctype Taker() {
 #ifdef COUNT_FIRST
      counted = held;
 #endif
-     /* The table is used up, so that it becomes exact, or it is already. */
+     /* No slot is left, so the table becomes exact, or it is exact already. */
      cache_slots = 0;
 #ifndef NO_FENCE
      drain();

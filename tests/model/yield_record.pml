@@ -184,8 +184,8 @@ active proctype Turns() {
        fi
      };
      if
-     :: /* The process ends: CloseAll. What is in the mailbox, or comes later, is
-           dropped by its generation. */
+     :: /* The process ends: CloseAll. The generation of the handle drops a
+           completion that is in the mailbox, or comes later. */
         atomic {
           if
           :: phase == PENDING -> phase = ENDED

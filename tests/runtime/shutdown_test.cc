@@ -57,8 +57,9 @@ TEST_P(ShutdownTest, AStartAfterItStartsNothing) {
 TEST_P(ShutdownTest, DrainAsksEveryoneAndWaits) {
   StartWith(GetParam());
   std::atomic<int> closed{0};
-  // An idle process that does not handle cancels; a blocked one that does; and
-  // one that needs another yield before it ends.
+  // Three processes: an idle process that does not handle cancels, a blocked
+  // process that handles them, and a process that needs another yield before it
+  // ends.
   const Script idle{.close = [&] { ++closed; }};
   const Script blocked{.step =
                            [](Events events, StepOutput& out) {

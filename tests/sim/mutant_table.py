@@ -1,6 +1,6 @@
 """The mutants of the runtime that mutants.py tries."""
 
-# name: (file, text, its replacement, what is taken out).
+# name: (file, text, its replacement, description).
 MUTANTS = {
     "NO_LAST_LOOK": (
         "runtime/workers/worker.cc", "!(look && scheduler_.HasWork())", "true",

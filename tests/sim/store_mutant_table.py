@@ -1,6 +1,6 @@
 """The mutants of durable work that mutants.py tries with `actord_sim --store`."""
 
-# name: (file, text, its replacement, what is taken out).
+# name: (file, text, its replacement, description).
 STORE_MUTANTS = {
     "STOP_COUNTS_AGAIN": (
         "runtime/shutdown.cc",

@@ -14,8 +14,8 @@
 //      overdue and somebody keeps the time;
 //  (7) each ready process runs within a bound of rounds, and before a process
 //      that continues runs for the third time (README.md);
-//  (8) with one worker that keeps its thread, none runs while a higher priority
-//      is ready, but in a turn of 61 (README.md);
+//  (8) with one worker that keeps its thread, no process runs while a higher
+//      priority is ready, except in one turn of 61 (README.md);
 //  (9) the runtime's counters are those of the world;
 //  (10) each callback is called exactly once; at the end nothing is left;
 //  (11) each monitor has exactly one exit, behind all messages of the process
@@ -24,14 +24,13 @@
 //  (12) a failure ends both sides of a link once, or reaches a side that traps
 //       exits once; no end and no exit by a link follows the step that gave it
 //       up;
-//  (13) each call has exactly one answer: a reply to it, or an error, which
-//  says
-//      that the callee has ended only if it has; no call waits for an ended
-//      process;
+//  (13) each call has exactly one answer, a reply to it or an error. The error
+//       says that the callee has ended only if it has. No call waits for an
+//       ended process;
 //  (14) no two processes hold a name, and no look-up finds a process that had
 //       ended before;
-//  (15) a message for the lone process of another owner waits within a bound
-//      of rounds, however much the crowd has (docs/scheduler.md).
+//  (15) a message for the lone process of another owner waits at most a bounded
+//       number of rounds, with a crowd of any size (docs/scheduler.md).
 //
 // Thread-safety: one thread (schedule.h), whose fibers switch only at fail
 // points. Ownership: the world owns its actors, which outlive their processes.

@@ -19,10 +19,10 @@ from harness.tokens import present
 from harness.waiting import eventually, pause
 
 TTL = "60s"
-# How long a client may take to do what it is told.
+# How long a client may take to carry out an order.
 CHILD_SECONDS = 120
-# The daemon forgets within the warm-up of a long run whatever it may forget, so that
-# its memory can be flat.
+# All that the daemon keeps for a time expires within the warm-up of a long run, so
+# that its memory can be flat.
 OPTIONS = (
     "--result-ttl", TTL, "--request-id-ttl", TTL, "--yield-answer-ttl", TTL,
     "--watch-retention", "10s", "--dead-letter-max-count", "1000000",

@@ -58,7 +58,7 @@ ExitStatus RunCheck(Invocation& invocation, const CheckFlags& flags) {
   options.checked = [&](CheckedProcess&& process) {
     output.Add(std::move(process));
   };
-  // A child has no text of this program left to write.
+  // A forked child has a copy of the buffer: it must be empty.
   invocation.out().flush();
   const auto check = CheckPlugin(options);
   output.Clear();

@@ -11,12 +11,12 @@
 namespace actord::client {
 namespace {
 
-// Unit: characters of the reason.
+// Longest reason in a row. Unit: characters.
 constexpr size_t kReasonWidth = 160;
-// A page of rows has one width for each column.
+// The widths of the columns are the same for so many rows.
 constexpr uint64_t kPageRows = 1000;
 
-// The columns of the outcomes, as keys and as headings.
+// Key in JSON and heading of each outcome's column.
 constexpr std::array<std::pair<const char*, const char*>, kCheckOutcomes>
     kOutcomes = {{{"upgrade", "UPGRADE"},
                   {"stay", "STAY"},
@@ -37,7 +37,7 @@ const char* NameOfThen(runtime::TrialResult::Then then) {
   return "";
 }
 
-// For people: what becomes of a process that does not upgrade.
+// For people: how a process goes on that does not upgrade.
 std::string Consequence(const CheckedProcess& process) {
   if (!process.then) return "";
   switch (*process.then) {

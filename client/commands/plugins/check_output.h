@@ -1,4 +1,4 @@
-// Shows what a check of a plugin finds.
+// Shows the results of a check of a plugin.
 //
 // Thread-safety: not thread-safe. Ownership: borrows the invocation.
 #pragma once
@@ -16,15 +16,16 @@ namespace actord::client {
 
 class CheckOutput {
  public:
-  // `limit`: how many of the processes that are not fine a person is shown,
-  // behind the table of types; nullopt: all of them, before it.
+  // `limit`: in output for people, at most so many processes that are not fine
+  // are shown, after the table of types. Nullopt: all of them are shown, before
+  // the table.
   CheckOutput(Invocation& invocation, std::optional<uint64_t> limit);
 
-  // In this order.
+  // Call Begin, then Add for each process, then End.
   void Begin(const PluginCheck& check);
   void Add(CheckedProcess&& process);
   void End(const PluginCheck& check);
-  // Removes the line of the progress, before an error.
+  // Removes the line of the progress. For use before an error is printed.
   void Clear() { progress_.Clear(); }
 
  private:

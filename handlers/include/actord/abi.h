@@ -121,7 +121,7 @@ enum {
    * gave the reason. Any other value breaks this rule and ends the process the
    * same way. */
   ACTORD_STEP_THREW = 5,
-  /* Begin again, as `continue_as` has said in this step. */
+  /* Begin again, with the arguments of `continue_as` in this step. */
   ACTORD_STEP_CONTINUE_AS = 6
 };
 
@@ -237,8 +237,9 @@ typedef struct actord_step_api {
    * fails. Taking one over twice changes nothing. */
   int32_t (*adopt_yield)(actord_step* step, uint64_t tag);
 
-  /* What ACTORD_STEP_CONTINUE_AS means in this step: `close`, then `init` of a
-   * new state. Copied. The last call counts. The process keeps its PID,
+  /* Sets how the process begins again if this step returns
+   * ACTORD_STEP_CONTINUE_AS: `close` is called, then `init` of a new state.
+   * `next` is copied. The last call counts. The process keeps its PID,
    * mailbox, names, groups, monitors, links, owner and lifetime. Its yields and
    * calls are cancelled, and no step gets their completions. A call that it has
    * received, has not answered and does not hand on in `unseen` fails with

@@ -8,8 +8,8 @@
  * starts, and a daemon without a store runs every process as volatile. Nothing
  * in this file changes the life of a volatile process.
  *
- * What the daemon calls for a durable process, besides `init`, `step` and
- * `close`:
+ * The functions that the daemon calls for a durable process, besides `init`,
+ * `step` and `close`:
  *
  * - ACTORD_DURABILITY_IMAGE without a flat state: `snapshot` after `init` and
  *   after each step that did not end the process, before any effect of the step

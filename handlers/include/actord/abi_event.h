@@ -53,7 +53,7 @@ typedef struct actord_continuation {
   uint32_t struct_size;
   /* Number of events at `unseen`. */
   uint32_t unseen_count;
-  /* A method of the process type. Empty: the method that the process has. */
+  /* A method of the process type. Empty: the method stays the same. */
   actord_bytes method;
   /* The input of the next `init`. */
   actord_payload input;

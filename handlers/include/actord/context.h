@@ -79,7 +79,7 @@ struct EventCursor {
   const actord_event* const* end;
 };
 
-// What ContinueAs got.
+// The arguments of ContinueAs.
 struct NextLife {
   OwnedPayload input;
   std::string method;
@@ -194,8 +194,8 @@ class Context {
   // Begins the process again when Main returns a value, instead of ending it:
   // `co_return ctx.ContinueAs(input);` in a Main without a result. The messages
   // and exits that no coroutine has received, at most 319, are the first ones
-  // of the new Main. See StepOutput::ContinueAs for all else that stays, and
-  // what does not: calls without an answer, commands, SendAfter and Every.
+  // of the new Main. StepOutput::ContinueAs says what else stays. Calls without
+  // an answer, commands, SendAfter and Every end.
   inline void ContinueAs(OwnedPayload input = {}, std::string method = {});
 
   // Waits, to be co_awaited. Each throws Cancelled, once, when the process is
@@ -250,8 +250,8 @@ class Context {
 
   // Waits for `awaitable`, but at most `duration`. Result: an optional of its
   // result, empty after a timeout. For an awaitable without a result: a bool,
-  // true if it ended in time. After a timeout the awaitable is destroyed where
-  // it stands.
+  // true if it ended in time. After a timeout the awaitable is destroyed at the
+  // point where it waits.
   template <Awaitable A>
   TimeoutAwaiter<A> WithTimeout(A awaitable, Duration duration);
 

@@ -307,8 +307,8 @@ inline void Context::AddSleeper(detail::Sleeper& sleeper) {
 }
 
 inline void Context::Arm(Time deadline, Duration duration) {
-  // The timeout is infinite, whatever the daemon's default: only the sleep may
-  // end this yield.
+  // The timeout is infinite, not the daemon's default: only the sleep may end
+  // this yield.
   const Tag tag =
       out().Yield(commands::Sleep(duration), {.timeout = Duration::max()});
   timers_ = new detail::Timer{tag, deadline, timers_};

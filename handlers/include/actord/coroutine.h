@@ -26,8 +26,8 @@
 //    exception counts as thrown by Step.
 //    After ContinueAs, Main begins again with another input, in a new object.
 // 4. If anything else ends the process (a terminate, or a step that broke a
-//    rule of the daemon), the coroutine is destroyed where it stands:
-//    destructors run, catch blocks do not.
+//    rule of the daemon), the coroutine is destroyed at the point where it
+//    waits: destructors run, catch blocks do not.
 //
 // A type may have Snapshot and Restore (process.h). After an upgrade Main
 // starts again in the new version, after Restore and without an input. Only

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxCauseBytes = 512;
 // Why the first process failed. It is passed on unchanged from link to link.
 struct FirstFailure {
   std::string pid;
-  uint32_t links = 1;  // from that process to the one that ends by it
+  uint32_t links = 1;  // from the first process to the process that ends
   std::string what;    // "has failed: …", "could not be: …"
 };
 

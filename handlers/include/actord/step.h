@@ -248,11 +248,11 @@ class StepOutput : public StepContext {
   // Runs again after the other ready processes, also without an event.
   void Continue() { verdict_ = ACTORD_STEP_CONTINUE; }
   // Begins the process again: this object is closed, and Init is called on a
-  // new one, with this input. An empty method: the one that the process has.
+  // new object, with this input. An empty method: the method stays the same.
   // The process keeps its PID, mailbox, names, groups, monitors, links and
   // owner. Its yields and calls are cancelled, and calls that it has not
   // answered fail with ABORTED. If Init refuses, the process ends. A process
-  // that was asked to end does so now, as cancelled. `unseen`: events of
+  // that was asked to end ends now, as cancelled. `unseen`: events of
   // this step that the process has not handled. The first Step of the new
   // object gets the messages and exits among them again.
   void ContinueAs(const Payload& input = {}, std::string_view method = {}) {

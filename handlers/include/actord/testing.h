@@ -102,9 +102,9 @@ enum class EndKind {
 
 struct Outcome {
   EndKind kind = EndKind::kResult;
-  // Of kResult.
+  // For kResult.
   OwnedPayload result;
-  // Of all others: the reason.
+  // For all other kinds: the reason.
   Status status;
   uint64_t steps = 0;
 };

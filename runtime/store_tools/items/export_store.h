@@ -30,7 +30,7 @@ absl::StatusOr<StoreReport> ExportStore(const ExportOptions& options,
                                         ItemReader::Use use);
 
 class ClosedJournal;
-// ItemReader::LoadBodies from a journal that no daemon has.
+// ItemReader::LoadBodies from a journal that no daemon uses.
 absl::Status LoadBodies(ItemReader& reader, const ClosedJournal& journal);
 
 }  // namespace actord::runtime

@@ -1,5 +1,5 @@
-// Makes a store from items: META, and a state store that stands for all
-// records. The journal begins behind all positions of the items.
+// Makes a store from items: META, and a state store that has applied all
+// records. The journal begins after all positions of the items.
 //
 // The store is made beside its place, below NAME.importing, and moved there
 // when it is complete, so that no end of the program leaves half a store.

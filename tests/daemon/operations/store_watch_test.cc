@@ -13,7 +13,7 @@ constexpr uint64_t kSecond = 1'000'000'000;
 
 class StoreWatchTest : public ::testing::Test {
  protected:
-  // What is logged while the write has taken this long.
+  // The log lines of a look when the write has taken `seconds`.
   std::string LookAt(uint64_t seconds) {
     running_ns_ = seconds * kSecond;
     ::testing::internal::CaptureStderr();

@@ -70,7 +70,7 @@ class KeptPluginsTest : public ::testing::Test {
     close(file);
     return number;
   }
-  // What is logged.
+  // Returns the log lines.
   std::string RemoveUnused(const absl::flat_hash_set<uint32_t>& used,
                            size_t most) {
     ::testing::internal::CaptureStderr();
@@ -78,7 +78,7 @@ class KeptPluginsTest : public ::testing::Test {
     logger_.Flush(LogWriter::kLastPatience);
     return ::testing::internal::GetCapturedStderr();
   }
-  // What a crash leaves that comes before the number of a plugin is durable.
+  // Leaves a file as a crash does before the number of a plugin is durable.
   void Leave(const std::string& content, const std::string& suffix) {
     auto file = disk_.Open("/srv/store/plugins/" + DigestOf(content) + suffix,
                            runtime::OpenMode::kCreate);

@@ -175,7 +175,8 @@ class Pids(Tenants):
             # Of another run of the daemon there is no such process.
             request.pid = f"{node}.{int(run, 16) ^ 1:x}.{slot}.{generation}"
             self.assertIn("PROCESS_NOT_FOUND", str(asks.ask(method, request)))
-            # Who sees all is told apart what has ended and what never was.
+            # A client who sees all gets different answers for a process that
+            # has ended and for a process that never was.
             request.pid = other_pid(foreign)
             self.assertIn("PROCESS_NOT_FOUND",
                           str(Asks(self.admin.stub, own_past).ask(method, request)))

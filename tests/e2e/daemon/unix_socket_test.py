@@ -1,4 +1,4 @@
-"""Daemons that want the same Unix socket: one serves, whoever starts or ends when."""
+"""Daemons that want the same Unix socket: one serves, in any order of starts and ends."""
 
 import os
 import socket

@@ -125,7 +125,7 @@ class PluginCheck(EmptyCase):
                          {pid: ("FAILS", "OLD_VERSION") for pid in (page, story)})
         self.assertRegex(found["process"][story]["why"],
                          "Restore refused: cannot read version 1")
-        # A type that the file lacks, and one that is new.
+        # The file lacks one type, and has a new type.
         found = self.check("6", status=FAILED)
         self.assertEqual(self.outcomes(found),
                          {page: ("UPGRADES", "NEW_VERSION"),

@@ -27,7 +27,7 @@ class Screen:
         self.cursor = True
         self.wraps = True
         self.marks_pastes = False
-        self.colours = set()  # every one that there was
+        self.colours = set()  # all colours that have been on the screen
         self.resize(width, height)
 
     def resize(self, width, height):

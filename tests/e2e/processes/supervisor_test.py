@@ -354,8 +354,9 @@ class Boot(EmptyCase):
 
 
 class Shutdown(SupervisorCase):
-    """Mourners say in the log that they end, those that were started first the
-    fastest; so at once they would end in the order of their starts."""
+    """Mourners say in the log that they end. The earlier a mourner was started,
+    the faster it ends. If all were stopped at once, they would end in the order
+    of their starts."""
 
     def mourner(self, name, ms):
         return child(name, "mourner", input={"name": name, "ms": ms})

@@ -55,7 +55,7 @@ class Submissions(SubmitCase):
                         and 0 in stream.submitted, "the echo")
         self.assertEqual(sorted(stream.submitted), [0, 1])
         self.assertNotIn(0, stream.outcomes)
-        # All was said, and the stream waits for what is outstanding.
+        # The client has sent all, and the stream waits for the outstanding end.
         stream.half_close()
         self.actor.send(stream.submitted[0].pid, "add")
         self.actor.send(stream.submitted[0].pid, "stop")

@@ -243,8 +243,7 @@ class Vanishing(DaemonCase):
         self.come_and_go()
         before = self.daemon.resident_bytes()
         self.come_and_go()
-        # The second thousand has left nothing, but what is kept of ids and
-        # results.
+        # The second thousand has left nothing except ids and results.
         self.assertLess(self.daemon.grown_bytes(before), 24 << 20)
         self.daemon.signal(signal.SIGTERM)
         self.assertEqual(self.daemon.wait(), 0)

@@ -77,8 +77,8 @@ class SlowReaders(WatchCase):
         slow.wait_for(lambda: slow.missed, "what it has missed")
         slow.wait_for(lambda: slow.snapshots == 2, "another snapshot")
         slow.wait_until_live(stay, WAIT_SECONDS)
-        # Of two events for each: but for what the log holds, and what was on
-        # its way to the client.
+        # Each process has two events. The client has not missed the events that
+        # the log holds, nor those that were on their way.
         self.assertGreater(sum(slow.missed), self.CHURN // 4)
         # From now on it misses nothing.
         told = len(slow.missed)

@@ -1,6 +1,5 @@
-"""Remote workers that are killed, stopped, slow or many: whatever happens, a
-process gets exactly one completion for each of its yields, and nothing that was
-accepted is lost."""
+"""Remote workers that are killed, stopped, slow or many: a process always gets
+exactly one completion for each of its yields, and no accepted answer is lost."""
 
 import json
 import queue

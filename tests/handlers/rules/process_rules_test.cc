@@ -164,7 +164,7 @@ TEST(Rules, AVerdictTakesEffectOrSaysWhyNot) {
     EXPECT_TRUE(Succeeds(ACTORD_STEP_IDLE, can_wake));
     EXPECT_TRUE(Succeeds(ACTORD_STEP_CONTINUE, can_wake));
     EXPECT_TRUE(Succeeds(ACTORD_STEP_DONE, can_wake));
-    // Its callers look at it first.
+    // The callers of Succeeds check for this verdict first.
     EXPECT_FALSE(Succeeds(ACTORD_STEP_CONTINUE_AS, can_wake));
     EXPECT_EQ(Succeeds(ACTORD_STEP_BLOCK, can_wake), can_wake);
     EXPECT_FALSE(Succeeds(ACTORD_STEP_FAIL, can_wake));

@@ -4,8 +4,8 @@
 namespace actord::durable_test {
 namespace {
 
-// Begins again with its text after every second visit, whatever else has come.
-// Ends at the sixth, with the first message that is no visit.
+// Begins again with its text after every second visit; other messages do not
+// count. Ends at the sixth visit, with the first message that is no visit.
 class Rounds : public actord::CoroutineProcess {
  public:
   static constexpr const char* kName = "rounds";

@@ -1,4 +1,4 @@
-// Submits for a name: there is one holder at a time, the first one that comes.
+// Submits for a name: there is one holder at a time, the first submit.
 #include <atomic>
 #include <set>
 #include <thread>

@@ -324,8 +324,8 @@ void SendAll(DurableWorld& world, const Pid& pid, uint64_t count,
   world.Settle();
 }
 
-// The program ends at calls of the disk, and again in the recovery. Whatever
-// the disk has kept, each message acts once, in whichever life.
+// The program ends at calls of the disk, and again in the recovery. Each
+// message acts once, in either life, no matter how much the disk has kept.
 TEST_F(DurableContinue, MessagesActOnceWhereverTheProgramEnds) {
   constexpr uint64_t kMessages = 16;
   for (const char* type : {"sum", "tab"}) {

@@ -1,7 +1,7 @@
 // For kill_test.py: opens the store in DIRECTORY, prints "open END" with the
 // position behind the last record, and every record that it finds as
 // "found LSN NUMBER". Then appends records from two threads, until it is
-// killed, and prints "acknowledged LSN NUMBER" for each one that is durable.
+// killed, and prints "acknowledged LSN NUMBER" for each durable record.
 //
 //   journal_writer DIRECTORY FIRST_NUMBER [check]
 //

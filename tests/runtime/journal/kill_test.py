@@ -58,7 +58,7 @@ def read_until_killed(process, delay, once_open):
 
 
 def check(lines, acknowledged):
-    """Compares what was found with what was acknowledged before."""
+    """Compares the records that were found with the acknowledged ones."""
     found = {}
     positions = []
     for line in lines:

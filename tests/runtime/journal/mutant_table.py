@@ -1,6 +1,6 @@
 """The mutants of the journal that mutants.py tries."""
 
-# name: (file, text, its replacement, what is taken out, the test that notices).
+# name: (file, text, its replacement, description, the test that notices).
 MUTANTS = {
     "ACKNOWLEDGE_FIRST": (
         "runtime/journal/committer.cc",

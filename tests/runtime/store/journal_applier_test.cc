@@ -166,7 +166,7 @@ TEST_F(Applier, BeginsAProcessAgain) {
         .method = "other", .input = {"input", ""}, .unseen = "u"};
     Must(step);
     EXPECT_EQ(Lines("timer ").size(), 0u);
-    // The messages alone are left in the mailbox.
+    // Only the messages are left in the mailbox.
     const std::vector<std::string> mail = Lines("mail ");
     ASSERT_EQ(mail.size(), in_store ? 1u : 2u);
     EXPECT_EQ(mail.back().find("mail " + std::to_string(kept)), 0u) << mail[0];
@@ -184,7 +184,8 @@ TEST_F(Applier, BeginsAProcessAgain) {
     EXPECT_TRUE(EntryOf(a_).started);
     EXPECT_TRUE(Has(KeyOf(KeyKind::kImage, a_)));
   }
-  // It was on its way; a completion of this life would be a contradiction.
+  // The completion was on its way. A completion of this life would be a
+  // contradiction.
   Must(completion);
   EXPECT_NE(
       Refusal(records::Input{

@@ -3,7 +3,7 @@
 PREFIX = "RandomHistory.MakesTheExpectedStateOfEachPrefixThatIsLeft"
 CRASH = "RandomHistory.MakesTheSameStateWhereverTheStoreHasCrashed"
 
-# name: (file, text, its replacement, what is taken out, the test that notices).
+# name: (file, text, its replacement, description, the test that notices).
 MUTANTS = {
     "APPLIES_TWICE": (
         "runtime/store/journal_applier.cc",

@@ -105,7 +105,7 @@ TEST_F(PluginFilesTest, FileThatLeavesLessThanTheReserveIsNotKept) {
   EXPECT_THAT(disk_.List(std::string(kStore) + "/plugins").value(), IsEmpty());
   disk_.set_capacity(content_.size() + kReserve);
   ASSERT_EQ(Keep(files, digest_, content_), absl::OkStatus());
-  // A file that is there needs no more room.
+  // A file that is already in the store needs no more room.
   EXPECT_EQ(Keep(files, digest_, content_), absl::OkStatus());
   EXPECT_TRUE(absl::IsResourceExhausted(Keep(files, DigestOf("a"), "a")));
 }

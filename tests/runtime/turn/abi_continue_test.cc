@@ -1,5 +1,6 @@
-// Processes that begin again (continue_as), below the C++ SDK. What the harness
-// of the SDK does, too, is in tests/conformance/scripts/continue_as.txt.
+// Processes that begin again (continue_as), below the C++ SDK. The behaviour
+// that the harness of the SDK shares is tested by
+// tests/conformance/scripts/continue_as.txt.
 #include <gmock/gmock.h>
 
 #include <cstdint>

@@ -119,7 +119,7 @@ class EndOrder : public ToldTest, public ::testing::WithParamInterface<bool> {
 
 TEST_P(EndOrder, ResultThenLogThenNamesThenGroupsThenCallsThenTies) {
   BeginWithTies();
-  // The messages after the last one that it takes are dropped.
+  // Messages that the process has not taken are dropped.
   ASSERT_TRUE(core()
                   .SendFromOutside(Owner::kAny, pid_, {"end", {}}, nullptr)
                   .status.ok());

@@ -1,5 +1,5 @@
-// Whose crashes put a process into quarantine: those of the newest version of
-// its plugin, also while the process is of a former one. The store is in a real
+// Crashes of the newest version of its plugin put a process into quarantine,
+// also while the process is of a former version. The store is in a real
 // directory, because the steps are marked in a mapped file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST_P(CrashesOfVersions,
   Start(Plugin<Image1>(1));
   const Pid pid = NewBook();
   world_.Tell(pid, "note", "a");
-  // The test goes on behind the crash, and the process must stay in version 1.
+  // The test goes on after the crash, and the process must stay in version 1.
   Image2::script.refuses_restore = true;
   CrashInRestoreOfVersion2(pid);
   log_.clear();

@@ -69,7 +69,7 @@ class WithoutRun : public Image2 {
  public:
   static constexpr actord::Method kMethods[] = {{"walk", nullptr}};
 };
-// One that cannot be durable.
+// A new version that cannot be durable.
 class Volatile : public Image2 {
  public:
   static constexpr actord::Durability kDurability = actord::Durability::kNone;
