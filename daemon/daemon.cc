@@ -144,7 +144,7 @@ absl::Status Daemon::StartServer() {
   CallCheck check = check_;
   if (check == nullptr && access_ != nullptr) {
     check = [this](const Caller& caller) {
-      return access_->Admit(caller.context(), caller.method(),
+      return access_->Admit(caller.source(), caller.method(),
                             caller.request_bytes());
     };
   }

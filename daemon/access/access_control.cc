@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <iterator>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -58,15 +57,6 @@ absl::Status RoleNotAllowed(const MethodRule& rule, identity::Role role) {
       absl::StrCat(std::string(rule.method), " needs the role ",
                    RolesThatMayCall(rule), ", and the token has the role ",
                    std::string(RoleName(role))));
-}
-
-// gRPC's mark of a connection that was handed to the acceptor for the daemon's
-// own user (connections.cc).
-bool IsLocalUser(const grpc::CallbackServerContext& context) {
-  const auto auth = context.auth_context();
-  if (auth == nullptr) return false;
-  const auto types = auth->FindPropertyValues("transport_security_type");
-  return types.size() == 1 && types.front() == "local";
 }
 
 std::shared_ptr<const identity::StoredToken> LocalAdministrator() {
@@ -188,26 +178,25 @@ void AccessControl::ApplyQuotas(std::optional<QuotaSettings> settings) {
 
 // Admission.
 
-AccessControl::Found AccessControl::FindToken(
-    const grpc::CallbackServerContext& context) const {
-  const auto [first, last] =
-      context.client_metadata().equal_range("authorization");
-  if (first == last) {
-    if (IsLocalUser(context)) return {local_, absl::OkStatus(), {}};
+AccessControl::Found AccessControl::FindToken(const CallSource& source) const {
+  const CallSource::Value authorization = source.authorization();
+  if (authorization.count == 0) {
+    if (source.IsLocalUser()) return {local_, absl::OkStatus(), {}};
     return {nullptr,
             Unauthenticated(runtime::reason::kTokenMissing,
                             "the call has no token: the metadata entry "
                             "authorization must be \"Bearer <token>\""),
             {}};
   }
-  if (std::next(first) != last) {
+  if (authorization.count > 1) {
     return {nullptr,
             Unauthenticated(runtime::reason::kTokenMalformed,
                             "the call has more than one metadata entry "
                             "authorization"),
             {}};
   }
-  const absl::string_view text(first->second.data(), first->second.size());
+  const absl::string_view text(authorization.text.data(),
+                               authorization.text.size());
   if (!absl::StartsWithIgnoreCase(text, kScheme)) {
     return {nullptr,
             Unauthenticated(runtime::reason::kTokenMalformed,
@@ -225,15 +214,15 @@ AccessControl::Found AccessControl::FindToken(
 }
 
 absl::StatusOr<Access> AccessControl::Admit(
-    const grpc::CallbackServerContext& context,
-    const google::protobuf::MethodDescriptor& method, size_t request_bytes) {
+    const CallSource& source, const google::protobuf::MethodDescriptor& method,
+    size_t request_bytes) {
   const MethodRule* const rule = FindRule(method);
   if (rule == nullptr) {
     return absl::InternalError(
         absl::StrCat("no rule says who may call ", method.name()));
   }
   if (mode() == AuthMode::kOff) return Access(this, rule, nullptr);
-  Found found = FindToken(context);
+  Found found = FindToken(source);
   absl::Status status = found.why;
   std::string known_id = std::move(found.known_id);
   if (found.token != nullptr && !MayCall(found.token->identity.role, *rule)) {
@@ -241,7 +230,7 @@ absl::StatusOr<Access> AccessControl::Admit(
     known_id = found.token->identity.token_id;
   }
   if (!status.ok()) {
-    std::string by = context.peer();
+    std::string by = source.peer();
     if (found.token != nullptr) {
       absl::StrAppend(&by, ", ", Who(found.token.get()));
     } else if (!known_id.empty()) {

@@ -14,8 +14,6 @@
 // its thread; borrows logger and clock.
 #pragma once
 
-#include <grpcpp/server_context.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +30,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "daemon/access/access.h"
+#include "daemon/access/call_source.h"
 #include "daemon/access/client_quotas.h"
 #include "daemon/access/live_tokens.h"
 #include "daemon/access/owners.h"
@@ -89,7 +88,7 @@ class AccessControl {
   // has spent its part of the quotas of its client. `request_bytes`: the size
   // of its request, 0 for a stream of requests.
   [[nodiscard]] absl::StatusOr<Access> Admit(
-      const grpc::CallbackServerContext& context,
+      const CallSource& source,
       const google::protobuf::MethodDescriptor& method, size_t request_bytes);
 
   // Checks whether `access` may continue with the present token. kMustStay: if
@@ -132,8 +131,7 @@ class AccessControl {
     absl::Status why;
     std::string known_id;
   };
-  [[nodiscard]] Found FindToken(
-      const grpc::CallbackServerContext& context) const;
+  [[nodiscard]] Found FindToken(const CallSource& source) const;
   [[nodiscard]] absl::Time Now() const {
     return absl::FromUnixNanos(static_cast<int64_t>(clock_.UnixNs()));
   }

@@ -1,9 +1,9 @@
 // Implements actord.v1.ActorService: translates each call for the runtime, and
 // the runtime's answer for the client.
 //
-// The methods run on gRPC's few callback threads and never block. Every call is
-// finished exactly once, even if its client misbehaves: an unfinished call
-// would keep the server from shutting down.
+// The methods run on gRPC's few callback threads, and on the thread of the JSON
+// API, and never block. Every call is finished exactly once, even if its client
+// misbehaves: an unfinished call would keep the server from shutting down.
 //
 // Thread-safety: every method may run on any thread. Ownership: the service
 // borrows everything in its context. The service and the context's contents
@@ -87,6 +87,10 @@ class ActorService final : public RoutedService {
  private:
   [[nodiscard]] uint64_t LastPosition() const override {
     return runtime_.LastPosition();
+  }
+  void WhenDurable(uint64_t position,
+                   absl::AnyInvocable<void() &&> then) override {
+    runtime_.WhenDurable(position, std::move(then));
   }
   void WhenDurableHere(uint64_t position,
                        absl::AnyInvocable<void() &&> then) override {

@@ -3,14 +3,13 @@
 // it (routed_service.h), and the rights to single items (access.h). A refused
 // call has not been parsed and gets nothing but the status.
 //
-// RoutedService sends every method through the gate. No handler can be called
-// without a Caller, which only Enter makes.
+// RoutedService sends every method through the gate, from gRPC and from the
+// JSON API. No handler can be called without a Caller, which only Enter makes.
 //
 // Thread-safety: any thread, if the check may run on any thread.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
-#include <grpcpp/server_context.h>
 
 #include <cstddef>
 #include <functional>
@@ -18,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "daemon/access/access.h"
+#include "daemon/access/call_source.h"
 #include "daemon/connections/registry.h"
 #include "daemon/operations/caller.h"
 #include "daemon/operations/presented_tokens.h"
@@ -27,7 +27,8 @@ namespace actord::daemon {
 
 // Decides whether a call may go on, and returns what the call may do. An error
 // refuses the call, and the client gets that status. The check runs on gRPC's
-// threads, on any number of them at a time, and must not block.
+// threads and on that of the JSON API, on any number of them at a time, and
+// must not block.
 using CallCheck = std::function<absl::StatusOr<Access>(const Caller& caller)>;
 
 // The parts of the daemon that know more about a caller than the call shows.
@@ -48,12 +49,15 @@ class CallGate {
   // nothing if there is neither a check nor a need for certificates.
   // `request_bytes`: see Caller.
   [[nodiscard]] absl::StatusOr<Caller> Enter(
-      grpc::CallbackServerContext& context,
+      const CallSource& source,
       const google::protobuf::MethodDescriptor& method,
       size_t request_bytes = 0) const {
-    Caller caller(context, method, parts_.connections, request_bytes);
-    if (parts_.certificates != nullptr) {
-      auto certified = parts_.certificates->Check(context.c_call());
+    Caller caller(source, method, parts_.connections, request_bytes);
+    grpc_call* const call = source.of_grpc();
+    // The other calls come over connections that have no certificate, as calls
+    // over Unix sockets do.
+    if (parts_.certificates != nullptr && call != nullptr) {
+      auto certified = parts_.certificates->Check(call);
       if (!certified.ok()) return certified.status();
       caller.certified_ = *std::move(certified);
     }
@@ -61,8 +65,8 @@ class CallGate {
       absl::StatusOr<Access> access = check_(caller);
       if (!access.ok()) return access.status();
       caller.access_ = *std::move(access);
-      if (parts_.tokens != nullptr) {
-        absl::Status noted = parts_.tokens->Note(context.c_call(), caller);
+      if (parts_.tokens != nullptr && call != nullptr) {
+        absl::Status noted = parts_.tokens->Note(call, caller);
         if (!noted.ok()) return noted;
       }
     }

@@ -23,12 +23,20 @@ RoutedService::RoutedService(const std::string& full_name, CallCheck check,
     : service_(FindService(full_name)),
       gate_(std::move(check), parts),
       unread_(max_unread_bytes),
-      begun_(static_cast<size_t>(service_.method_count())) {}
+      begun_(static_cast<size_t>(service_.method_count())),
+      direct_(begun_.size()) {}
 
 void RoutedService::CheckRoutes() const {
   // No method is routed twice: gRPC refuses a second method of the same path.
   ACTORD_ASSERT(paths_.size() == static_cast<size_t>(service_.method_count()),
                 "routed_service.h: every method of the contract is routed");
+  for (int i = 0; i < service_.method_count(); ++i) {
+    const Method& method = *service_.method(i);
+    ACTORD_ASSERT(
+        (direct_[static_cast<size_t>(i)] != nullptr) !=
+            (method.client_streaming() || method.server_streaming()),
+        "routed_service.h: every unary method can be called directly");
+  }
 }
 
 const RoutedService::Method& RoutedService::Add(const char* name, Kind kind,

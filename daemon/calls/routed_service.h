@@ -5,7 +5,8 @@
 // request is read, and the member function runs. If a step fails, the call is
 // finished with the status of that step.
 //
-// The methods are raw: they take gRPC's bytes (rpc_message.h).
+// The methods are raw: they take gRPC's bytes (rpc_message.h). BeginDirect
+// calls the unary ones without gRPC, for the JSON API (daemon/api/).
 //
 // Thread-safety: Route is for the constructor's thread; the member functions
 // run on any of gRPC's threads. Ownership: the service must outlive its server.
@@ -24,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,8 +35,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "daemon/access/audit.h"
+#include "daemon/access/call_source.h"
 #include "daemon/access/client_quotas.h"
 #include "daemon/calls/call_gate.h"
+#include "daemon/calls/direct_call.h"
 #include "daemon/calls/unary_answer.h"
 #include "daemon/operations/unread_answers.h"
 #include "daemon/streams/stream.h"
@@ -57,6 +61,16 @@ class RoutedService : public grpc::Service {
     }
   }
 
+  [[nodiscard]] const google::protobuf::ServiceDescriptor& descriptor() const {
+    return service_;
+  }
+  // Begins a call of a unary method of descriptor(), which ends with
+  // DirectCall::Finish, perhaps before BeginDirect returns. Never blocks.
+  void BeginDirect(const google::protobuf::MethodDescriptor& method,
+                   DirectCall& call) const {
+    direct_[static_cast<size_t>(method.index())](call);
+  }
+
  protected:
   // The subclass must route every method of the service `full_name`.
   // `max_unread_bytes`: see UnreadAnswers.
@@ -65,10 +79,12 @@ class RoutedService : public grpc::Service {
 
   [[nodiscard]] const UnreadAnswers& unread_answers() const { return unread_; }
 
-  // The position of the last record so far (0: there is none), and a way to
-  // wait until the record at a position is durable, which a unary call may do
-  // on its thread (runtime.h).
+  // The position of the last record so far (0: there is none), and two ways to
+  // wait until the record at a position is durable (runtime.h): a unary call of
+  // gRPC may sync on its thread, and the others may not.
   [[nodiscard]] virtual uint64_t LastPosition() const = 0;
+  virtual void WhenDurable(uint64_t position,
+                           absl::AnyInvocable<void() &&> then) = 0;
   virtual void WhenDurableHere(uint64_t position,
                                absl::AnyInvocable<void() &&> then) = 0;
 
@@ -84,26 +100,42 @@ class RoutedService : public grpc::Service {
   void Route(const char* name,
              absl::Status (Service::*answer)(const Caller&, Request&,
                                              Response&)) {
-    AddUnary<Request, Response>(name, [this, service = Self<Service>(), answer](
-                                          const Caller& caller,
-                                          Request& request, Context* context,
-                                          Bytes* out) {
-      grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    const auto run = [service = Self<Service>(), answer](const Caller& caller,
+                                                         Request& request,
+                                                         Response& response) {
       const AuditEntry audit = service->Audit(caller, request);
-      Response response;
-      const absl::Status status = (service->*answer)(caller, request, response);
+      absl::Status status = (service->*answer)(caller, request, response);
       audit.Done(status);
-      const uint64_t position = LastPosition();
-      if (position == 0) {
-        FinishCall(status, response, {*context, unread_, out}, reactor);
-        return reactor;
-      }
-      // The answer may rest on records that are not durable yet.
-      WhenDurableHere(position, [this, status, response = std::move(response),
-                                 context, out, reactor] {
-        FinishCall(status, response, {*context, unread_, out}, reactor);
-      });
-      return reactor;
+      return status;
+    };
+    AddUnary<Request, Response>(
+        name, [this, run](const Caller& caller, Request& request,
+                          Context* context, Bytes* out) {
+          grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+          Response response;
+          const absl::Status status = run(caller, request, response);
+          const uint64_t position = LastPosition();
+          if (position == 0) {
+            FinishCall(status, response, {*context, unread_, out}, reactor);
+            return reactor;
+          }
+          // The answer may rest on records that are not durable yet.
+          WhenDurableHere(
+              position, [this, status, response = std::move(response), context,
+                         out, reactor] {
+                FinishCall(status, response, {*context, unread_, out}, reactor);
+              });
+          return reactor;
+        });
+    AddDirect<Request>(name, [this, run](const Caller& caller, Request& request,
+                                         DirectCall& call) {
+      Response response;
+      const absl::Status status = run(caller, request, response);
+      // At position 0 the call is finished at once.
+      WhenDurable(LastPosition(),
+                  [status, response = std::move(response), &call] {
+                    call.Finish(status, status.ok() ? &response : nullptr);
+                  });
     });
   }
 
@@ -119,6 +151,11 @@ class RoutedService : public grpc::Service {
       (service->*answer)(caller, request, UnaryAnswer<Response>(out, reactor));
       return reactor;
     });
+    AddDirect<Request>(
+        name, [service = Self<Service>(), answer](
+                  const Caller& caller, Request& request, DirectCall& call) {
+          (service->*answer)(caller, request, UnaryAnswer<Response>(call));
+        });
   }
 
   // A unary method that is answered when its wait is over, or when its client
@@ -137,6 +174,13 @@ class RoutedService : public grpc::Service {
                                                       {*context, unread_, out})
                            : Refuse(context, wait.status());
         });
+    AddDirect<Request>(name, [service = Self<Service>(), begin](
+                                 const Caller& caller, Request& request,
+                                 DirectCall& call) {
+      absl::StatusOr<Wait> wait = (service->*begin)(caller, request);
+      if (!wait.ok()) return call.Refuse(wait.status());
+      DirectWaitingCall<Wait>::Begin(*std::move(wait), caller.access(), call);
+    });
   }
 
   // A method with a stream of requests and a stream of responses. The function
@@ -150,7 +194,8 @@ class RoutedService : public grpc::Service {
         [this, &method, service = Self<Service>(),
          open](Context* context) -> Reactor* {
           CountBegun(method);
-          const absl::StatusOr<Caller> caller = gate_.Enter(*context, method);
+          const absl::StatusOr<Caller> caller =
+              gate_.Enter(CallSource(*context), method);
           absl::StatusOr<StreamSlot> slot = TakeSlot(caller);
           if (!slot.ok()) return new RefusedStream<Reactor>(slot.status());
           return Stream::Begin((service->*open)(*caller), *context, unread_,
@@ -234,7 +279,8 @@ class RoutedService : public grpc::Service {
                                const Bytes& in,
                                google::protobuf::Message* request) {
     CountBegun(method);
-    absl::StatusOr<Caller> caller = gate_.Enter(context, method, in.Length());
+    absl::StatusOr<Caller> caller =
+        gate_.Enter(CallSource(context), method, in.Length());
     if (!caller.ok()) return caller;
     absl::Status status = ReadMessage(in, request);
     if (!status.ok()) return status;
@@ -256,6 +302,24 @@ class RoutedService : public grpc::Service {
         }));
   }
 
+  // As AddUnary, for calls that do not come through gRPC: `answer(caller,
+  // request, call)`. To be called after AddUnary.
+  template <typename Request, typename Answer>
+  void AddDirect(const char* name, Answer answer) {
+    const Method& method = *service_.FindMethodByName(name);
+    direct_[static_cast<size_t>(method.index())] = [this, &method,
+                                                    answer](DirectCall& call) {
+      CountBegun(method);
+      const absl::StatusOr<Caller> caller =
+          gate_.Enter(CallSource(call.source()), method, call.request_bytes());
+      if (!caller.ok()) return call.Refuse(caller.status());
+      Request request;
+      const absl::Status status = call.ReadRequest(&request);
+      if (!status.ok()) return call.Refuse(status);
+      answer(*caller, request, call);
+    };
+  }
+
   template <typename Service>
   Service* Self() {
     return static_cast<Service*>(this);
@@ -274,6 +338,8 @@ class RoutedService : public grpc::Service {
   UnreadAnswers unread_;
   // By the index of the method.
   std::vector<BegunCalls> begun_;
+  // The same; null: the method is a stream.
+  std::vector<std::function<void(DirectCall&)>> direct_;
   // The paths of the methods: "/actord.v1.ActorService/Send". gRPC borrows
   // the texts.
   std::deque<std::string> paths_;

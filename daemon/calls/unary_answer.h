@@ -1,5 +1,5 @@
 // The answers of unary calls: UnaryAnswer for a handler that answers later, and
-// WaitingCall for a client that may stop waiting.
+// WaitingCall for a client of gRPC that may stop waiting.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -12,6 +12,8 @@
 
 #include "absl/status/status.h"
 #include "daemon/access/access.h"
+#include "daemon/calls/direct_call.h"
+#include "daemon/calls/wait_end.h"
 #include "daemon/operations/unread_answers.h"
 #include "daemon/wire/rpc_message.h"
 #include "daemon/wire/status_mapping.h"
@@ -46,15 +48,22 @@ class UnaryAnswer {
  public:
   UnaryAnswer(grpc::ByteBuffer* out, grpc::ServerUnaryReactor* reactor)
       : out_(out), reactor_(reactor) {}
+  explicit UnaryAnswer(DirectCall& call) : out_(nullptr), direct_(&call) {}
 
   void Finish(const absl::Status& status, const Response& response) const {
+    if (out_ == nullptr) {
+      return direct_->Finish(status, status.ok() ? &response : nullptr);
+    }
     reactor_->Finish(
         ToGrpcStatus(status.ok() ? WriteMessage(response, out_) : status));
   }
 
  private:
-  grpc::ByteBuffer* out_;
-  grpc::ServerUnaryReactor* reactor_;
+  grpc::ByteBuffer* out_;  // null: the call does not come through gRPC
+  union {
+    grpc::ServerUnaryReactor* reactor_;
+    DirectCall* direct_;
+  };
 };
 
 // A call whose client may stop waiting for the result of `Wait` (waits.h). The
@@ -64,7 +73,8 @@ class UnaryAnswer {
 // Either the runtime's callback finishes the call through Finish, or OnCancel
 // takes the callback back and finishes the call. TakeBack decides between them.
 template <typename Wait>
-class WaitingCall final : private grpc::ServerUnaryReactor {
+class WaitingCall final : private grpc::ServerUnaryReactor,
+                          private WaitEnd<typename Wait::Response> {
  public:
   using Response = typename Wait::Response;
 
@@ -77,16 +87,16 @@ class WaitingCall final : private grpc::ServerUnaryReactor {
     return call;
   }
 
-  // A caller whose token has been revoked in the meantime does not get the
-  // response.
-  void Finish(const absl::Status& status, const Response& response) {
-    const absl::Status allowed = access_.CheckAgain();
-    FinishCall(allowed.ok() ? status : allowed, response, place_, this);
-  }
-
  private:
   WaitingCall(Wait wait, const Access& access, const AnswerPlace& place)
       : wait_(std::move(wait)), access_(access), place_(place) {}
+
+  // A caller whose token has been revoked in the meantime does not get the
+  // response.
+  void Finish(const absl::Status& status, const Response& response) override {
+    const absl::Status allowed = access_.CheckAgain();
+    FinishCall(allowed.ok() ? status : allowed, response, place_, this);
+  }
 
   // The client has gone, or its deadline has passed.
   void OnCancel() override {

@@ -4,28 +4,28 @@
 
 namespace actord::daemon {
 
-void OutcomeWait::Start(WaitingCall<OutcomeWait>* call) {
+void OutcomeWait::Start(WaitEnd<Response>* end) {
   id_ = runtime_->Await(
       pid_,
-      [this, call](absl::StatusOr<runtime::Outcome> outcome) {
+      [this, end](absl::StatusOr<runtime::Outcome> outcome) {
         v1::AwaitResponse response;
         const absl::Status status = outcome.status();
         if (status.ok()) {
           WriteOutcome(pid_, *std::move(outcome), response.mutable_outcome());
           response.set_receipt(ReceiptOf(pid_));
         }
-        call->Finish(status, response);
+        end->Finish(status, response);
       },
       by_);
 }
 
-void ReplyWait::Start(WaitingCall<ReplyWait>* call) {
+void ReplyWait::Start(WaitEnd<Response>* end) {
   // Releases the payload before the wait, which may be long.
   const runtime::Message message = std::exchange(message_, {});
   if (!message_id_.id.empty()) {
     id_ = runtime_->CallOnce(
         pid_, message, message_id_,
-        [call](absl::StatusOr<runtime::CallReply> answer) {
+        [end](absl::StatusOr<runtime::CallReply> answer) {
           v1::CallResponse response;
           const absl::Status status = answer.status();
           if (status.ok()) {
@@ -34,14 +34,14 @@ void ReplyWait::Start(WaitingCall<ReplyWait>* call) {
             response.set_receipt(ReceiptOf(answer->pid));
             WritePayload(std::move(answer->result), response.mutable_result());
           }
-          call->Finish(status, response);
+          end->Finish(status, response);
         },
         by_);
     return;
   }
   id_ = runtime_->Call(
       pid_, message,
-      [this, call](absl::StatusOr<runtime::Payload> answer) {
+      [this, end](absl::StatusOr<runtime::Payload> answer) {
         v1::CallResponse response;
         const absl::Status status = answer.status();
         if (status.ok()) {
@@ -49,7 +49,7 @@ void ReplyWait::Start(WaitingCall<ReplyWait>* call) {
           response.set_receipt(ReceiptOf(pid_));
           WritePayload(*std::move(answer), response.mutable_result());
         }
-        call->Finish(status, response);
+        end->Finish(status, response);
       },
       by_);
 }

@@ -1,20 +1,20 @@
 // The waits in the runtime behind the calls Await and Call.
 //
 // Each wait has two functions:
-//   Start(call)  begins the wait. The wait calls `call->Finish` exactly once
+//   Start(end)   begins the wait. The wait calls `end->Finish` exactly once
 //                unless it is taken back, perhaps before Start returns.
-//   TakeBack()   returns true if `call->Finish` has not been called and will
+//   TakeBack()   returns true if `end->Finish` has not been called and will
 //                not be called.
 //
 // Thread-safety: Start happens before TakeBack, which any thread may call.
-// Ownership: borrows the runtime and, from Start on, the call.
+// Ownership: borrows the runtime and, from Start on, the end.
 #pragma once
 
 #include <utility>
 
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/process.pb.h"
-#include "daemon/calls/unary_answer.h"
+#include "daemon/calls/wait_end.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {
@@ -29,7 +29,7 @@ class OutcomeWait {
               runtime::Owner by)
       : runtime_(&runtime), pid_(pid), by_(by) {}
 
-  void Start(WaitingCall<OutcomeWait>* call);
+  void Start(WaitEnd<Response>* end);
   bool TakeBack() { return runtime_->CancelAwait(pid_, id_); }
 
  private:
@@ -55,7 +55,7 @@ class ReplyWait {
         message_id_(std::move(message_id)),
         by_(by) {}
 
-  void Start(WaitingCall<ReplyWait>* call);
+  void Start(WaitEnd<Response>* end);
   bool TakeBack() { return runtime_->CancelCall(id_); }
 
  private:

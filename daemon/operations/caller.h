@@ -3,27 +3,26 @@
 // Only CallGate makes a Caller (daemon/calls/call_gate.h). So code that has a
 // Caller runs after the check of that call.
 //
-// Most members are read from gRPC's context only on demand: the peer and the
-// trace context allocate memory, and most calls need neither.
+// Most members are read from the source of the call only on demand: the peer
+// and the trace context allocate memory, and most calls need neither.
 //
 // Thread-safety: any thread, except traceparent: one thread at a time for each
-// call. Ownership: borrows gRPC's context of the call, which lives until the
-// reactor's OnDone has returned. A copy borrows the same context.
+// call. Ownership: borrows the source of the call: gRPC's context, which lives
+// until the reactor's OnDone has returned, or the HttpSource. A copy borrows
+// the same source.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
-#include <grpcpp/server_context.h>
-#include <grpcpp/support/string_ref.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "absl/time/time.h"
 #include "daemon/access/access.h"
+#include "daemon/access/call_source.h"
 #include "daemon/connections/registry.h"
 #include "daemon/tls/certified_peer.h"
 
@@ -37,30 +36,24 @@ class Caller {
   }
   // The address of the client, as gRPC writes it: "ipv4:127.0.0.1:49152", or
   // "unix:17" for connection 17 over a Unix socket. Allocates.
-  [[nodiscard]] std::string peer() const { return context_->peer(); }
+  [[nodiscard]] std::string peer() const { return source_.peer(); }
   // The deadline of the call; InfiniteFuture: the call has no deadline.
-  [[nodiscard]] absl::Time deadline() const {
-    const auto deadline = context_->deadline();
-    return deadline == decltype(context_->deadline())::max()
-               ? absl::InfiniteFuture()
-               : absl::FromChrono(deadline);
-  }
+  [[nodiscard]] absl::Time deadline() const { return source_.deadline(); }
   // The metadata entry `traceparent` (W3C Trace Context), unchecked; empty:
   // there is no such entry, or more than one. The first use allocates a copy of
-  // all metadata. The text lives as long as the context.
+  // all metadata. The text lives as long as the source.
   [[nodiscard]] std::string_view traceparent() const {
-    const auto [first, last] =
-        context_->client_metadata().equal_range("traceparent");
-    if (first == last || std::next(first) != last) return {};
-    return {first->second.data(), first->second.size()};
+    return source_.traceparent().text;
   }
   // The number of the connection that carries the call
   // (daemon/connections/registry.h); 0: unknown. Looked up on demand, unless
   // the client has presented a certificate: allocates, and takes the registry's
-  // mutex.
+  // mutex. The admin port has no numbers.
   [[nodiscard]] uint64_t connection() const {
     if (certified_ != nullptr) return certified_->connection;
-    return connections_ == nullptr ? 0 : connections_->FindPeer(peer());
+    return connections_ == nullptr || source_.of_grpc() == nullptr
+               ? 0
+               : connections_->FindPeer(peer());
   }
   // The size of the request; 0: the call is a stream of requests.
   [[nodiscard]] size_t request_bytes() const { return request_bytes_; }
@@ -74,22 +67,20 @@ class Caller {
     if (identity != nullptr) return identity->name;
     return certified_ == nullptr ? std::string_view() : certified_->name;
   }
-  // gRPC's context of the call. For the checks of the gate.
-  [[nodiscard]] const grpc::CallbackServerContext& context() const {
-    return *context_;
-  }
+  // The source of the call. For the checks of the gate.
+  [[nodiscard]] const CallSource& source() const { return source_; }
 
  private:
   friend class CallGate;
-  Caller(const grpc::CallbackServerContext& context,
+  Caller(const CallSource& source,
          const google::protobuf::MethodDescriptor& method,
          const ConnectionRegistry* connections, size_t request_bytes)
-      : context_(&context),
+      : source_(source),
         method_(&method),
         connections_(connections),
         request_bytes_(request_bytes) {}
 
-  const grpc::CallbackServerContext* context_;
+  CallSource source_;
   const google::protobuf::MethodDescriptor* method_;
   const ConnectionRegistry* connections_;  // null: no numbers are known
   size_t request_bytes_;

@@ -236,7 +236,7 @@ TEST(CallGate, AdmitsACallWithoutAnAllocation) {
   allocations = 0;
   const auto counted = std::make_unique<int>();
   ASSERT_EQ(allocations, 1u) << "allocations are not counted";
-  const absl::StatusOr<Caller> caller = gate.Enter(context, method);
+  const absl::StatusOr<Caller> caller = gate.Enter(CallSource(context), method);
   EXPECT_EQ(allocations, 1u);
   EXPECT_EQ(&caller->method(), &method);
 }

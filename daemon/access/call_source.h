@@ -1,0 +1,67 @@
+// The facts of a call that its transport knows: gRPC, or the JSON API.
+//
+// Thread-safety: any thread, except traceparent and authorization: one thread
+// at a time for each call. Ownership: borrows gRPC's context or the HttpSource,
+// which must live until the call is finished.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+
+struct grpc_call;
+
+namespace actord::daemon {
+
+// A call that came over HTTP/1.1 (daemon/api/).
+struct HttpSource {
+  // As gRPC spells it: "ipv4:127.0.0.1:49152", "unix:".
+  std::string peer;
+  // The client is a program of the daemon's own user, on a Unix socket.
+  bool is_local_user = false;
+  // The values of all headers of that name.
+  std::vector<std::string> authorization;
+  std::vector<std::string> traceparent;
+  absl::Time deadline = absl::InfiniteFuture();
+};
+
+class CallSource {
+ public:
+  explicit CallSource(grpc::CallbackServerContext& context)
+      : context_(&context) {}
+  explicit CallSource(const HttpSource& http) : http_(&http) {}
+
+  // The address of the client (HttpSource::peer). Allocates.
+  [[nodiscard]] std::string peer() const;
+  // InfiniteFuture: the call has no deadline.
+  [[nodiscard]] absl::Time deadline() const;
+
+  // A value that a client may send more than once, or not at all. The text
+  // lives as long as the source.
+  struct Value {
+    size_t count = 0;
+    std::string_view text;  // if count is 1
+  };
+  // The first use allocates a copy of gRPC's metadata.
+  [[nodiscard]] Value authorization() const;
+  [[nodiscard]] Value traceparent() const;
+
+  // Whether the daemon's own user has made the call, over a Unix socket.
+  [[nodiscard]] bool IsLocalUser() const;
+  // gRPC's call; null: the call did not come through gRPC.
+  [[nodiscard]] grpc_call* of_grpc() const {
+    return context_ == nullptr ? nullptr : context_->c_call();
+  }
+
+ private:
+  // One of the two is null.
+  grpc::CallbackServerContext* context_ = nullptr;
+  const HttpSource* http_ = nullptr;
+};
+
+}  // namespace actord::daemon

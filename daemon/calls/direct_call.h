@@ -1,0 +1,92 @@
+// Unary calls that do not come through gRPC: their answers, and their waits.
+//
+// Thread-safety: any thread.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "daemon/access/access.h"
+#include "daemon/access/call_source.h"
+#include "daemon/calls/wait_end.h"
+
+namespace actord::daemon {
+
+// A wait that its client may stop.
+class DirectWait {
+ public:
+  virtual ~DirectWait() = default;
+  // Returns true if the call has not been finished by the wait, and will not
+  // be. At most once.
+  virtual bool TakeBack() = 0;
+};
+
+// One call. It lives until Finish, or until its wait was taken back.
+class DirectCall {
+ public:
+  virtual ~DirectCall() = default;
+
+  [[nodiscard]] virtual const HttpSource& source() const = 0;
+  [[nodiscard]] virtual size_t request_bytes() const = 0;
+  // Reads the request. Called once, on the thread that has begun the call.
+  // INVALID_ARGUMENT: the request is malformed.
+  virtual absl::Status ReadRequest(google::protobuf::Message* request) = 0;
+  // Ends the call with `status`, and with `response` if `status` is OK; null
+  // otherwise. To be called exactly once, unless the wait is taken back.
+  // Afterwards the call may be gone.
+  virtual void Finish(const absl::Status& status,
+                      const google::protobuf::Message* response) = 0;
+  // Hands over the wait of the call, on the thread that has begun the call,
+  // perhaps after Finish. At most once.
+  virtual void SetWait(std::shared_ptr<DirectWait> wait) = 0;
+
+  void Refuse(const absl::Status& status) { Finish(status, nullptr); }
+};
+
+// The counterpart of WaitingCall (unary_answer.h).
+template <typename Wait>
+class DirectWaitingCall final
+    : public DirectWait,
+      public WaitEnd<typename Wait::Response>,
+      public std::enable_shared_from_this<DirectWaitingCall<Wait>> {
+ public:
+  using Response = typename Wait::Response;
+
+  static void Begin(Wait wait, const Access& access, DirectCall& call) {
+    auto waiting = std::shared_ptr<DirectWaitingCall>(
+        new DirectWaitingCall(std::move(wait), access, call));
+    waiting->self_ = waiting;
+    // First, because the call may be gone after Start.
+    call.SetWait(waiting);
+    waiting->wait_.Start(waiting.get());
+  }
+
+  bool TakeBack() override {
+    if (!wait_.TakeBack()) return false;
+    self_.reset();
+    return true;
+  }
+
+  void Finish(const absl::Status& status, const Response& response) override {
+    const std::shared_ptr<DirectWaitingCall> self = std::move(self_);
+    const absl::Status allowed = access_.CheckAgain();
+    const absl::Status& result = allowed.ok() ? status : allowed;
+    call_.Finish(result, result.ok() ? &response : nullptr);
+  }
+
+ private:
+  DirectWaitingCall(Wait wait, const Access& access, DirectCall& call)
+      : wait_(std::move(wait)), access_(access), call_(call) {}
+
+  Wait wait_;
+  const Access access_;
+  DirectCall& call_;
+  // Until the end of the wait.
+  std::shared_ptr<DirectWaitingCall> self_;
+};
+
+}  // namespace actord::daemon
