@@ -192,7 +192,9 @@ Daemon::~Daemon() {
     plugin_load_threads_->Stop(absl::InfiniteDuration());
   if (access_ != nullptr) access_->Stop();
   if (tls_ != nullptr) tls_->Stop();
+  StopAdmin();
   admin_.reset();
+  json_api_.reset();
   store_watch_.reset();
   server_.reset();
   backups_.reset();

@@ -18,6 +18,7 @@
 #include "daemon/admin/admin_pages.h"
 #include "daemon/admin/admin_server.h"
 #include "daemon/admin/heartbeat.h"
+#include "daemon/api/json_api.h"
 #include "daemon/calls/actor_service.h"
 #include "daemon/calls/call_gate.h"
 #include "daemon/connections/connections.h"
@@ -123,6 +124,10 @@ class Daemon {
   absl::Status StartTls();
   // Starts the admin port, unless it is not configured.
   absl::Status StartAdmin();
+  // The pages of the admin port, and its JSON API.
+  absl::StatusOr<AdminServer::Options> AdminOptions();
+  // Ends the admin port. The answers of finished calls are written first.
+  void StopAdmin();
   [[nodiscard]] HealthReport Health() const;
   [[nodiscard]] HealthReport Readiness() const;
   [[nodiscard]] std::string Metrics(const AdminCounts& counts) const;
@@ -183,6 +188,7 @@ class Daemon {
   std::unique_ptr<StoreWatch> store_watch_;  // null: there is no store
   std::unique_ptr<Heartbeat> heartbeat_;     // null: no admin port
   std::unique_ptr<AdminPages> admin_pages_;  // null: no admin port
+  std::unique_ptr<JsonApi> json_api_;        // null: not configured
   std::unique_ptr<AdminServer> admin_;       // null: no admin port
   std::unique_ptr<PortFile> port_file_;      // null: not configured
   bool ended_ = false;                       // EndProcesses was called

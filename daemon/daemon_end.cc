@@ -131,7 +131,7 @@ ExitStatus Daemon::Run() {
     logger_.Error("exiting although the loading of a plugin has not finished");
     Exit(kExitDrainTimeout);
   }
-  if (admin_ != nullptr) admin_->Stop();
+  StopAdmin();
   if (serves()) {
     server_->Stop(std::min(kServerGrace, deadline_.left() - kExitReserve));
   }

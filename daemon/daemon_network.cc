@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "daemon/admin/metrics.h"
+#include "daemon/api/openapi_text.h"
 #include "daemon/daemon.h"
 #include "daemon/listening/open_listening.h"
 #include "daemon/settings/version.h"
@@ -136,8 +137,7 @@ std::string Daemon::Metrics(const AdminCounts& counts) const {
   return WriteMetrics(sources);
 }
 
-absl::Status Daemon::StartAdmin() {
-  if (config_.admin_listen.empty()) return absl::OkStatus();
+absl::StatusOr<AdminServer::Options> Daemon::AdminOptions() {
   heartbeat_ = std::make_unique<Heartbeat>([this] {
     Heartbeat::Beat beat;
     beat.has_ready = runtime_->HasReadyWork();
@@ -159,7 +159,25 @@ absl::Status Daemon::StartAdmin() {
             return admin_pages_->Answer(request, counts);
           },
       .each_second = [this] { heartbeat_->Look(); },
-      .limits = {}};
+      .limits = {},
+      .calls = nullptr};
+  if (!config_.admin_api) return options;
+  JsonApi::Options of_api;
+  of_api.max_request_bytes = RpcServer::MaxRequestBytes(config_);
+  of_api.openapi = OpenApiText();
+  auto api = JsonApi::Start(*service_, runtime::Clock::System(), of_api);
+  if (!api.ok()) return api.status();
+  json_api_ = *std::move(api);
+  options.calls = json_api_.get();
+  options.limits.all_bodies_bytes =
+      std::max(options.limits.all_bodies_bytes, json_api_->max_body_bytes());
+  return options;
+}
+
+absl::Status Daemon::StartAdmin() {
+  if (config_.admin_listen.empty()) return absl::OkStatus();
+  absl::StatusOr<AdminServer::Options> options = AdminOptions();
+  if (!options.ok()) return options.status();
   std::vector<std::string> names;
   for (const std::string& address : config_.admin_listen) {
     auto listener = Listener::Open(
@@ -171,23 +189,35 @@ absl::Status Daemon::StartAdmin() {
     }
     const int port = (*listener)->port();
     names.push_back(port == 0 ? address : WithPort(address, port));
-    options.listeners.push_back(*std::move(listener));
+    options->listeners.push_back(*std::move(listener));
   }
-  auto server =
-      AdminServer::Start(std::move(options), logger_, runtime::Clock::System());
+  auto server = AdminServer::Start(*std::move(options), logger_,
+                                   runtime::Clock::System());
   if (!server.ok()) return server.status();
   admin_ = *std::move(server);
-  logger_.Info(
-      absl::StrCat("the admin port is on ", absl::StrJoin(names, ", ")));
+  logger_.Info(absl::StrCat("the admin port is on ", absl::StrJoin(names, ", "),
+                            json_api_ == nullptr ? "" : ", with the JSON API"));
   return absl::OkStatus();
 }
 
+void Daemon::StopAdmin() {
+  // In this order: the server writes the answers that the API hands over.
+  if (json_api_ != nullptr) json_api_->Stop();
+  if (admin_ != nullptr) admin_->Stop();
+}
+
 void Daemon::WarnOfStrangers() {
+  const bool needs_tokens = AuthModeInForce(config_) == AuthMode::kEnforce;
   for (const std::string& address : OpenAdminAddresses(config_)) {
-    logger_.Warning(absl::StrCat("anyone who reaches ", address,
-                                 " can read the state of the daemon: "
-                                 "server.insecure_listen is set, and the admin "
-                                 "port has no TLS"));
+    const char* const can =
+        !config_.admin_api ? " can read the state of the daemon"
+        : needs_tokens     ? " can read the metrics and, on the way, the tokens"
+                           : " can do everything";
+    logger_.Warning(absl::StrCat(
+        "anyone who reaches ", address, can,
+        ": server.insecure_listen is set, and the "
+        "admin port has no TLS",
+        config_.admin_api && !needs_tokens ? ", and there are no tokens" : ""));
   }
   if (config_.auth_tokens.empty() && config_.quotas.IsAny()) {
     logger_.Warning(

@@ -1,12 +1,17 @@
 #include "daemon/admin/admin_connection.h"
 
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
+#include <cerrno>
 #include <chrono>
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace actord::daemon {
@@ -19,6 +24,7 @@ constexpr unsigned kBadRequest = 400;
 constexpr unsigned kBodyTooLarge = 413;
 constexpr unsigned kMisdirected = 421;
 constexpr unsigned kHeaderTooLarge = 431;
+constexpr unsigned kUnavailable = 503;
 
 constexpr unsigned kHttp11 = 11;
 constexpr size_t kReadBytes = 2048;
@@ -27,18 +33,20 @@ constexpr size_t kMaxDroppedBytes = 64 << 10;
 
 }  // namespace
 
-AdminConnection::AdminConnection(Protocol::socket socket, bool is_unix,
+AdminConnection::AdminConnection(Protocol::socket socket, Peer peer,
                                  const Parts& parts)
-    : is_unix_(is_unix),
+    : peer_(std::move(peer)),
       parts_(parts),
       stream_(std::move(socket)),
-      buffer_(parts.limits.header_bytes + parts.limits.body_bytes +
-              kReadBytes) {}
+      buffer_(parts.limits.header_bytes + parts.limits.body_bytes + kReadBytes),
+      call_timer_(stream_.get_executor()) {}
 
 void AdminConnection::Start() { AwaitRequest(parts_.limits.request); }
 
 void AdminConnection::End() {
   if (std::exchange(ended_, true)) return;
+  EndCall(AdminCall::Why::kClientGone);
+  GiveRoom();
   stream_.close();
   parts_.ended(this);
 }
@@ -46,7 +54,11 @@ void AdminConnection::End() {
 void AdminConnection::AwaitRequest(std::chrono::milliseconds deadline) {
   parser_.emplace();
   parser_->header_limit(static_cast<uint32_t>(parts_.limits.header_bytes));
-  parser_->body_limit(parts_.limits.body_bytes);
+  // CheckHeader sets the limit of the request.
+  parser_->body_limit(
+      parts_.calls == nullptr
+          ? parts_.limits.body_bytes
+          : std::max(parts_.limits.body_bytes, parts_.calls->max_body_bytes()));
   waits_since_ = parts_.next_number();
   if (buffer_.size() > 0) return ReadRequest();
   stream_.expires_after(deadline);
@@ -61,12 +73,57 @@ void AdminConnection::AwaitRequest(std::chrono::milliseconds deadline) {
 
 void AdminConnection::ReadRequest() {
   stream_.expires_after(parts_.limits.request);
-  http::async_read(
+  http::async_read_header(
       stream_, buffer_, *parser_,
       [self = shared_from_this()](const Error& error, size_t /*bytes*/) {
         if (error) return self->RefuseUnread(error);
-        self->TakeRequest();
+        self->CheckHeader();
       });
+}
+
+void AdminConnection::CheckHeader() {
+  if (!CheckHost()) return;
+  stream_.expires_after(IsCall() ? parts_.limits.body : parts_.limits.request);
+  ReadBody();
+}
+
+// Reads the body piece by piece, so that only bytes that have arrived take
+// room.
+void AdminConnection::ReadBody() {
+  const size_t limit =
+      IsCall() ? parts_.calls->max_body_bytes() : parts_.limits.body_bytes;
+  const size_t size = parser_->get().body().size();
+  if (size > limit || parser_->content_length().value_or(0) > limit) {
+    return Refuse(kBodyTooLarge,
+                  absl::StrCat("the body is larger than ", limit, " bytes\n"));
+  }
+  if (size > room_bytes_) {
+    if (!parts_.take_room(size - room_bytes_)) {
+      return Refuse(kUnavailable,
+                    "the daemon holds too many requests: try again\n");
+    }
+    room_bytes_ = size;
+  }
+  if (parser_->is_done()) return TakeRequest();
+  http::async_read_some(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](const Error& error, size_t /*bytes*/) {
+        if (error) return self->RefuseUnread(error);
+        self->ReadBody();
+      });
+}
+
+void AdminConnection::GiveRoom() {
+  if (room_bytes_ > 0) parts_.give_room(std::exchange(room_bytes_, 0));
+}
+
+std::string AdminConnection::Path() const {
+  const beast::string_view target = parser_->get().target();
+  return std::string(target.substr(0, target.find_first_of("?#")));
+}
+
+bool AdminConnection::IsCall() const {
+  return parts_.calls != nullptr && parts_.calls->Takes(Path());
 }
 
 void AdminConnection::RefuseUnread(const Error& error) {
@@ -77,9 +134,11 @@ void AdminConnection::RefuseUnread(const Error& error) {
                                parts_.limits.header_bytes, " bytes\n"));
   }
   if (error == http::error::body_limit) {
+    const size_t limit = parser_->is_header_done() && IsCall()
+                             ? parts_.calls->max_body_bytes()
+                             : parts_.limits.body_bytes;
     return Refuse(kBodyTooLarge,
-                  absl::StrCat("the body is larger than ",
-                               parts_.limits.body_bytes, " bytes\n"));
+                  absl::StrCat("the body is larger than ", limit, " bytes\n"));
   }
   const bool is_bad_http =
       error.category() ==
@@ -97,37 +156,115 @@ void AdminConnection::RefuseUnread(const Error& error) {
 
 void AdminConnection::Refuse(unsigned status, std::string text) {
   parts_.refused();
+  GiveRoom();
   AdminAnswer answer;
   answer.status = status;
   answer.body = std::move(text);
   Write(answer, /*is_head=*/false, /*is_last=*/true);
 }
 
-void AdminConnection::TakeRequest() {
+bool AdminConnection::CheckHost() {
   const auto& request = parser_->get();
   const size_t hosts = request.count(http::field::host);
   if (hosts > 1 || (hosts == 0 && request.version() >= kHttp11)) {
-    return Refuse(kBadRequest, "HTTP/1.1 needs one header Host\n");
+    Refuse(kBadRequest, "HTTP/1.1 needs one header Host\n");
+    return false;
   }
   const beast::string_view host = request[http::field::host];
   // No browser connects to a Unix socket.
-  if (hosts == 1 && !is_unix_ &&
+  if (hosts == 1 && !peer_.is_unix &&
       !parts_.hosts.Allows({host.data(), host.size()})) {
-    return Refuse(kMisdirected,
-                  "the header Host names none of this daemon's hosts: use an "
-                  "address, or add the name to admin.hosts\n");
+    Refuse(kMisdirected,
+           "the header Host names none of this daemon's hosts: use an "
+           "address, or add the name to admin.hosts\n");
+    return false;
   }
-  const beast::string_view target = request.target();
-  if (!target.starts_with('/')) {
-    return Refuse(kBadRequest, "the target of a request must begin with /\n");
+  if (!request.target().starts_with('/')) {
+    Refuse(kBadRequest, "the target of a request must begin with /\n");
+    return false;
   }
-  const beast::string_view path = target.substr(0, target.find_first_of("?#"));
+  return true;
+}
+
+void AdminConnection::TakeRequest() {
+  if (IsCall()) return BeginCall();
+  GiveRoom();
+  const auto& request = parser_->get();
   const beast::string_view accept = request[http::field::accept];
   const AdminAnswer answer =
       parts_.answer({.method = std::string(request.method_string()),
-                     .path = std::string(path),
+                     .path = Path(),
                      .accept = std::string(accept)});
   Write(answer, request.method() == http::verb::head, !request.keep_alive());
+}
+
+void AdminConnection::BeginCall() {
+  auto& message = parser_->get();
+  AdminRequest request;
+  request.method = std::string(message.method_string());
+  request.path = Path();
+  for (const auto& field : message) {
+    request.headers.emplace_back(
+        absl::AsciiStrToLower(absl::string_view(field.name_string().data(),
+                                                field.name_string().size())),
+        std::string(field.value()));
+  }
+  request.body = std::move(message.body());
+  request.peer = peer_.name;
+  request.is_local_user = peer_.is_local_user;
+  waits_since_ = 0;
+  stream_.expires_never();
+  const uint64_t number = open_call_ = ++last_call_;
+  call_ = parts_.calls->Begin(
+      std::move(request), [weak = weak_from_this(), post = parts_.post,
+                           number](AdminAnswer answer) {
+        post([weak, number, answer = std::move(answer)] {
+          const auto self = weak.lock();
+          if (self != nullptr) self->AnswerCall(number, answer);
+        });
+      });
+  call_timer_.expires_after(call_->patience());
+  call_timer_.async_wait([self = shared_from_this(), number](Error error) {
+    if (error || self->open_call_ != number) return;
+    self->call_->End(AdminCall::Why::kDeadline);
+  });
+  WatchClient(number);
+}
+
+void AdminConnection::EndCall(AdminCall::Why why) {
+  if (std::exchange(open_call_, 0) == 0) return;
+  call_timer_.cancel();
+  std::exchange(call_, nullptr)->End(why);
+}
+
+void AdminConnection::AnswerCall(uint64_t number, const AdminAnswer& answer) {
+  if (open_call_ != number) return;
+  open_call_ = 0;
+  call_.reset();
+  call_timer_.cancel();
+  // Ends the wait of WatchClient; nothing else uses the socket now.
+  Error ignored;
+  stream_.socket().cancel(ignored);
+  GiveRoom();
+  const auto& request = parser_->get();
+  Write(answer, request.method() == http::verb::head, !request.keep_alive());
+}
+
+void AdminConnection::WatchClient(uint64_t number) {
+  stream_.socket().async_wait(
+      Protocol::socket::wait_read,
+      [self = shared_from_this(), number](const Error& error) {
+        if (error || self->open_call_ != number) return;
+        char byte = 0;
+        const ssize_t count = recv(self->stream_.socket().native_handle(),
+                                   &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        // The next request may have come; then the client is not watched.
+        if (count > 0) return;
+        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+          return self->WatchClient(number);
+        }
+        self->End();
+      });
 }
 
 void AdminConnection::Write(const AdminAnswer& answer, bool is_head,
@@ -140,6 +277,7 @@ void AdminConnection::Write(const AdminAnswer& answer, bool is_head,
     response.set("X-Content-Type-Options", "nosniff");
     response.set("Content-Security-Policy", "default-src 'none'");
     if (!answer.allow.empty()) response.set(http::field::allow, answer.allow);
+    for (const auto& [name, value] : answer.headers) response.set(name, value);
     response.keep_alive(!is_last);
     response.content_length(answer.body.size());
   };

@@ -4,21 +4,24 @@
 // | state     | waits for                            | for at most            |
 // |-----------|--------------------------------------|------------------------|
 // | idle      | the first byte of a request          | request, later: idle   |
-// | reading   | the rest of its header and body      | request                |
+// | reading   | the rest of its header; its body     | request; body          |
+// | calling   | the answer of AdminCalls             | AdminCall::patience    |
 // | writing   | the client to take the answer        | answer                 |
 // | lingering | the client to close, after an answer | linger                 |
 // |           | that is the last one                 |                        |
 //
 // The last column names a field of AdminLimits. A connection that takes longer
-// is closed. While it lingers, it reads and drops a bounded number of bytes: a
-// connection that is closed with unread bytes is reset, and the client may lose
-// the answer.
+// is closed; a call that takes longer is ended. A call is also ended when its
+// client closes the connection. While a connection lingers, it reads and drops
+// a bounded number of bytes: a connection that is closed with unread bytes is
+// reset, and the client may lose the answer.
 //
 // Thread-safety: the thread of the server's io_context. Ownership: borrows the
 // parts; its server and its running operations own it.
 #pragma once
 
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -28,7 +31,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
+#include "daemon/admin/admin_calls.h"
 #include "daemon/admin/admin_request.h"
 #include "daemon/admin/admin_server.h"
 #include "daemon/admin/allowed_hosts.h"
@@ -49,9 +54,22 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
     std::function<void(AdminConnection*)> ended;
     // Returns a larger number at each call, never 0.
     std::function<uint64_t()> next_number;
+    AdminCalls* calls = nullptr;  // null: there are none
+    // Takes room for the bodies of calls, and gives it back. False: there is
+    // too little.
+    std::function<bool(size_t bytes)> take_room;
+    std::function<void(size_t bytes)> give_room;
+    // Runs a function on the server's thread, later. Any thread.
+    std::function<void(std::function<void()>)> post;
   };
 
-  AdminConnection(Protocol::socket socket, bool is_unix, const Parts& parts);
+  struct Peer {
+    bool is_unix = false;
+    bool is_local_user = false;  // as in AdminRequest
+    std::string name;            // as in AdminRequest
+  };
+
+  AdminConnection(Protocol::socket socket, Peer peer, const Parts& parts);
 
   void Start();
   // Closes the connection. Idempotent.
@@ -67,7 +85,20 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
 
   void AwaitRequest(std::chrono::milliseconds deadline);
   void ReadRequest();
+  void CheckHeader();
+  // True: the request may be answered.
+  bool CheckHost();
+  void ReadBody();
+  // The path of the request, without the query.
+  [[nodiscard]] std::string Path() const;
+  [[nodiscard]] bool IsCall() const;
   void TakeRequest();
+  void BeginCall();
+  void EndCall(AdminCall::Why why);
+  void AnswerCall(uint64_t number, const AdminAnswer& answer);
+  // Notices while a call is open that the client has closed the connection.
+  void WatchClient(uint64_t number);
+  void GiveRoom();
   void RefuseUnread(const Error& error);
   void Refuse(unsigned status, std::string text);
   void Write(const AdminAnswer& answer, bool is_head, bool is_last);
@@ -76,13 +107,19 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
   void Linger();
   void Drop();
 
-  const bool is_unix_;
+  const Peer peer_;
   const Parts& parts_;
   boost::beast::basic_stream<Protocol> stream_;
   boost::beast::flat_buffer buffer_;
   std::optional<
       boost::beast::http::request_parser<boost::beast::http::string_body>>
       parser_;
+  // The open call, and its number; 0: none is open.
+  std::shared_ptr<AdminCall> call_;
+  uint64_t open_call_ = 0;
+  uint64_t last_call_ = 0;
+  boost::asio::steady_timer call_timer_;
+  size_t room_bytes_ = 0;  // taken with Parts::take_room
   uint64_t waits_since_ = 0;
   size_t dropped_bytes_ = 0;
   bool ended_ = false;

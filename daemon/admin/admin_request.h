@@ -5,6 +5,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace actord::daemon {
 
@@ -12,6 +15,25 @@ struct AdminRequest {
   std::string method;  // "GET"
   std::string path;    // "/metrics", without the query
   std::string accept;  // the header Accept; "": there is none
+
+  // The rest is set for the requests that AdminCalls takes.
+  // The names are in lower case.
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+  // As gRPC spells it: "ipv4:127.0.0.1:49152", "unix:".
+  std::string peer;
+  // The client is a program of the daemon's own user, on a Unix socket.
+  bool is_local_user = false;
+
+  // The values of all headers with this name, which is in lower case.
+  [[nodiscard]] std::vector<std::string> HeadersOf(
+      std::string_view name) const {
+    std::vector<std::string> values;
+    for (const auto& [header, value] : headers) {
+      if (header == name) values.push_back(value);
+    }
+    return values;
+  }
 };
 
 struct AdminAnswer {
@@ -19,6 +41,7 @@ struct AdminAnswer {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
   std::string allow;  // the header Allow; "": there is none
+  std::vector<std::pair<std::string, std::string>> headers = {};  // more ones
 };
 
 // Counts of the admin port since its start.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <exception>
@@ -18,7 +19,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/admin/admin_connection.h"
+#include "daemon/connections/socket_facts.h"
 #include "daemon/connections/spaced_warning.h"
+#include "daemon/listening/peer_address.h"
 
 namespace actord::daemon {
 namespace {
@@ -52,7 +55,14 @@ class AdminServer::Loop {
                .refused = [this] { ++counts_.requests_refused; },
                .ended =
                    [this](AdminConnection* connection) { Forget(connection); },
-               .next_number = [this] { return ++last_number_; }},
+               .next_number = [this] { return ++last_number_; },
+               .calls = options_.calls,
+               .take_room = [this](size_t bytes) { return TakeRoom(bytes); },
+               .give_room = [this](size_t bytes) { room_bytes_ -= bytes; },
+               .post =
+                   [this](std::function<void()> work) {
+                     boost::asio::post(io_, std::move(work));
+                   }},
         full_warning_(logger, clock),
         descriptor_warning_(logger, clock),
         tick_(io_) {}
@@ -85,7 +95,8 @@ class AdminServer::Loop {
 
   void Stop() {
     if (!thread_.joinable()) return;
-    io_.stop();
+    // After the answers that have been posted.
+    boost::asio::post(io_, [this] { io_.stop(); });
     thread_.join();
   }
 
@@ -118,7 +129,7 @@ class AdminServer::Loop {
     const int fd = accept4(listener, reinterpret_cast<sockaddr*>(&address),
                            &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-      Take(fd, address.ss_family);
+      Take(fd, address);
       return true;
     }
     switch (errno) {
@@ -138,7 +149,13 @@ class AdminServer::Loop {
     }
   }
 
-  void Take(int fd, int family) {
+  bool TakeRoom(size_t bytes) {
+    if (room_bytes_ + bytes > options_.limits.all_bodies_bytes) return false;
+    room_bytes_ += bytes;
+    return true;
+  }
+
+  void Take(int fd, const sockaddr_storage& address) {
     if (connections_.size() >= options_.limits.connections && !MakeRoom()) {
       ++counts_.connections_refused;
       close(fd);
@@ -146,14 +163,23 @@ class AdminServer::Loop {
     }
     Protocol::socket socket(io_);
     Error error;
+    const int family = address.ss_family;
     socket.assign(Protocol(family, 0), fd, error);
     if (error) {
       ++counts_.connections_refused;
       close(fd);
       return;
     }
+    const bool is_unix = family == AF_UNIX;
+    const auto credentials =
+        is_unix ? ReadCredentials(fd) : std::optional<PeerCredentials>();
     auto connection = std::make_shared<AdminConnection>(
-        std::move(socket), family == AF_UNIX, parts_);
+        std::move(socket),
+        AdminConnection::Peer{
+            .is_unix = is_unix,
+            .is_local_user = credentials && IsLocalUser(*credentials),
+            .name = PeerName(address)},
+        parts_);
     connections_.emplace(connection.get(), connection);
     counts_.connections_open = connections_.size();
     connection->Start();
@@ -205,6 +231,7 @@ class AdminServer::Loop {
   const AdminConnection::Parts parts_;
   AdminCounts counts_;
   uint64_t last_number_ = 0;
+  size_t room_bytes_ = 0;
   SpacedWarning full_warning_;
   SpacedWarning descriptor_warning_;
   int spare_ = -1;

@@ -1,5 +1,6 @@
-// The HTTP/1.1 server of the admin port: one thread for everything, so a
-// request never waits for gRPC or for a worker of the scheduler.
+// The HTTP/1.1 server of the admin port: one thread for all connections and for
+// the pages, so a request for a page never waits for gRPC or for a worker of
+// the scheduler. AdminCalls answers other requests on another thread.
 //
 // Everything that a client can use is bounded (AdminLimits). At the limit of
 // connections a new client gets the place of the connection that has waited
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "daemon/admin/admin_calls.h"
 #include "daemon/admin/admin_request.h"
 #include "daemon/admin/allowed_hosts.h"
 #include "daemon/listening/listener.h"
@@ -27,12 +29,18 @@
 namespace actord::daemon {
 
 struct AdminLimits {
-  size_t connections = 32;
+  // More than AdminCalls has calls, so that open calls leave room for the
+  // pages.
+  size_t connections = 128;
   size_t header_bytes = 8 << 10;
-  size_t body_bytes = 4 << 10;
+  size_t body_bytes = 4 << 10;  // of a request for a page
+  // The bodies of all calls that are read or not answered yet.
+  size_t all_bodies_bytes = 64 << 20;
   // Time from the first byte of a request to its last; for a new connection,
   // from the connect.
   std::chrono::milliseconds request{10'000};
+  // Time from the header of a call to the last byte of its body.
+  std::chrono::milliseconds body{30'000};
   // Time from an answer to the next request.
   std::chrono::milliseconds idle{120'000};
   // Time for the client to take an answer.
@@ -50,6 +58,9 @@ class AdminServer {
     std::function<AdminAnswer(const AdminRequest&, const AdminCounts&)> answer;
     std::function<void()> each_second;
     AdminLimits limits = {};
+    // Null: there are none. Must outlive the server, and must not call `done`
+    // any more when the server is destroyed.
+    AdminCalls* calls = nullptr;
   };
 
   // INTERNAL: the system has no thread or no descriptor left.
@@ -60,7 +71,8 @@ class AdminServer {
   AdminServer(const AdminServer&) = delete;
   AdminServer& operator=(const AdminServer&) = delete;
 
-  // Breaks off all connections. Waits for a running function of the options;
+  // Writes the answers that are ready as far as the sockets have room, and
+  // breaks off all connections. Waits for a running function of the options;
   // none runs after Stop has returned. Idempotent.
   void Stop();
 

@@ -14,11 +14,6 @@
 namespace actord::daemon {
 namespace {
 
-// The kernel's name for users that the daemon's user namespace does not have
-// ("nobody"). They must not be taken for the daemon's own user, if the daemon
-// runs as "nobody".
-constexpr uid_t kOverflowUid = 65534;
-
 uint64_t MaxDescriptors() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -30,11 +25,9 @@ ConnectionLimits LimitsOf(const Config& config) {
                    config.reserved_descriptors, MaxDescriptors());
 }
 
-// Whether the client runs as root or as the daemon's own user.
 bool IsLocalUser(const Connection& connection) {
-  if (!connection.credentials.has_value()) return false;
-  const uid_t uid = connection.credentials->uid;
-  return uid == 0 || (uid == geteuid() && uid != kOverflowUid);
+  return connection.credentials.has_value() &&
+         IsLocalUser(*connection.credentials);
 }
 
 }  // namespace

@@ -64,6 +64,14 @@ std::optional<PeerCredentials> ReadCredentials(int fd) {
   return PeerCredentials{.uid = peer.uid, .gid = peer.gid, .pid = peer.pid};
 }
 
+bool IsLocalUser(const PeerCredentials& peer) {
+  // The kernel's name for users that the daemon's user namespace does not have
+  // ("nobody"). They must not be taken for the daemon's own user, if the daemon
+  // runs as "nobody".
+  constexpr uid_t kOverflowUid = 65534;
+  return peer.uid == 0 || (peer.uid == geteuid() && peer.uid != kOverflowUid);
+}
+
 std::optional<Traffic> ReadTraffic(int fd) {
   tcp_info info{};
   socklen_t size = sizeof info;

@@ -24,6 +24,8 @@ struct PeerCredentials {
   pid_t pid = 0;
 };
 std::optional<PeerCredentials> ReadCredentials(int fd);
+// Whether that program runs as root or as the daemon's own user.
+bool IsLocalUser(const PeerCredentials& peer);
 
 // The bytes that a TCP connection has carried.
 struct Traffic {

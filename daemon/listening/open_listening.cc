@@ -84,6 +84,18 @@ std::vector<std::string> OpenAddresses(const Config& config) {
 }
 
 absl::Status CheckOpenListening(const Config& config) {
+  if (config.admin_api && !config.tls.client_ca.empty()) {
+    for (const std::string& text : config.admin_listen) {
+      const auto address = ParseListenAddress(text);
+      if (!address.ok() || address->is_unix) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "admin.api: tls.client_ca demands a certificate of each client, and "
+          "clients of ",
+          text,
+          " cannot present one, because the admin port has no TLS: listen on a "
+          "Unix socket alone, or set admin.api = false"));
+    }
+  }
   if (config.insecure_listen) return absl::OkStatus();
   const std::vector<std::string> admin = OpenAdminAddresses(config);
   if (!admin.empty()) {
@@ -91,7 +103,9 @@ absl::Status CheckOpenListening(const Config& config) {
         "admin.listen: other machines reach ", absl::StrJoin(admin, ", "),
         ", and the admin port has no TLS: listen on 127.0.0.1, [::1] or a Unix "
         "socket, or accept that everybody who reaches the address can read the "
-        "metrics with --insecure-listen"));
+        "metrics",
+        config.admin_api ? ", and that tokens travel in clear text," : "",
+        " with --insecure-listen"));
   }
   if (!config.tls.certificate.empty()) return absl::OkStatus();
   const std::vector<std::string> open = OpenAddresses(config);

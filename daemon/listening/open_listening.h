@@ -22,7 +22,8 @@ std::vector<std::string> OpenAddresses(const Config& config);
 std::vector<std::string> OpenAdminAddresses(const Config& config);
 
 // INVALID_ARGUMENT: without server.insecure_listen there is such an address,
-// and it has no TLS. (The admin port never has TLS.)
+// and it has no TLS. (The admin port never has TLS.) Or clients need
+// certificates, and could call the JSON API over TCP without one.
 absl::Status CheckOpenListening(const Config& config);
 
 }  // namespace actord::daemon

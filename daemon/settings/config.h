@@ -116,6 +116,8 @@ struct Config {
   std::vector<std::string> admin_listen;
   // Host names under which clients may address it, besides its addresses.
   std::vector<std::string> admin_hosts;
+  // Whether the admin port has the JSON API (daemon/api/).
+  bool admin_api = false;
 
   TlsSettings tls;
 

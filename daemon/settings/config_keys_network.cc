@@ -63,6 +63,13 @@ void AddAdminKeys(std::vector<ConfigKey>& keys) {
             "admin port, besides localhost, the names in admin.listen, and all "
             "addresses; requests for other names are refused."},
            NonEmptyTextCodec{}, ACTORD_MEMBER(admin_hosts)));
+  keys.push_back(
+      Flag({"admin.api", "admin-api", "[BOOL]",
+            "Whether the admin port takes the calls of the service as JSON, "
+            "true or false. Without auth.tokens everybody who reaches the port "
+            "can then read and change everything. With tls.client_ca the "
+            "addresses in admin.listen must be Unix sockets."},
+           ACTORD_MEMBER(admin_api)));
 }
 
 void AddTlsKeys(std::vector<ConfigKey>& keys) {

@@ -154,7 +154,7 @@ LAYERS = {
         "wire",
         "access",
         "operations",
-        "streams", "admin", "calls",
+        "streams", "admin", "calls", "api",
     ],
     "client": [
         "calls", "streams", "tasks", "output", "cli", "contexts", "top",

@@ -62,6 +62,23 @@ TEST(OpenListening, OpenAdminPortNeedsConsentAlsoWithTls) {
   EXPECT_TRUE(CheckOpenListening(config).ok());
 }
 
+TEST(OpenListening, JsonApiIsNoWayAroundClientCertificates) {
+  Config config = Listening({});
+  config.admin_api = true;
+  config.admin_listen = {"unix:/a", "127.0.0.1:2"};
+  EXPECT_TRUE(CheckOpenListening(config).ok());
+  config.tls.client_ca = "/etc/ca.pem";
+  const absl::Status refused = CheckOpenListening(config);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("clients of 127.0.0.1:2 cannot present one"));
+  config.admin_listen = {"unix:/a"};
+  EXPECT_TRUE(CheckOpenListening(config).ok());
+  config.admin_listen = {"127.0.0.1:2"};
+  config.admin_api = false;
+  EXPECT_TRUE(CheckOpenListening(config).ok());
+}
+
 TEST(OpenListening, MappedLoopbackIsClosed) {
   EXPECT_THAT(OpenAddresses(Listening({"[::ffff:127.0.0.1]:1"})), IsEmpty());
 }

@@ -1,6 +1,5 @@
 """The examples in client/examples, as they are shipped."""
 
-import fcntl
 import json
 import os
 import pathlib
@@ -13,6 +12,7 @@ import unittest
 from harness import places
 from harness.case import DaemonCase
 from harness.waiting import WAIT_SECONDS, eventually
+from work.npm import npm_packages
 
 EXAMPLES = places.SOURCE / "client" / "examples"
 PAYMENT_WORKER = EXAMPLES / "python" / "payment_worker.py"
@@ -160,30 +160,6 @@ class Python(ExampleCase):
         self.assertEqual(done.stdout, "ann 42\nbob 1\nann 7\n")
 
 
-def npm_packages(directory):
-    """Installs what the Node example needs into `directory`, once. Returns why
-    that cannot be done, or ""."""
-    for program in ("node", "npm"):
-        if shutil.which(program) is None:
-            return f"there is no {program}; ./dev setup test installs it"
-    directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / "lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        wanted = (EXAMPLES / "node" / "package-lock.json").read_text()
-        installed = directory / "installed"
-        if installed.exists() and installed.read_text() == wanted:
-            return ""
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(EXAMPLES / "node" / name, directory / name)
-        done = subprocess.run(
-            ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-            cwd=directory, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            return f"npm cannot install it: {done.stderr[-1000:]}"
-        installed.write_text(wanted)
-    return ""
-
-
 class Node(ExampleCase):
 
     OPTIONS = ("--external", "text.*",
@@ -191,7 +167,7 @@ class Node(ExampleCase):
 
     def setUp(self):
         directory = pathlib.Path(os.environ["ACTORD_E2E_NODE_DIR"])
-        why_not = npm_packages(directory)
+        why_not = npm_packages(EXAMPLES / "node", directory)
         if why_not:
             # CTest looks for these words and shows the test as skipped.
             print(f"NODE EXAMPLE NOT TESTED: {why_not}", file=sys.stderr)
