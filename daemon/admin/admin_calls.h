@@ -23,6 +23,9 @@ class AdminCall {
   virtual void End(Why why) = 0;
   // The time after which the server must call End.
   [[nodiscard]] virtual std::chrono::milliseconds patience() const = 0;
+  // The first or a next part of an answer has been written. The call must not
+  // answer with another part before, except the last one.
+  virtual void Written() {}
 };
 
 // The functions are for the server's thread, and do not block.
@@ -33,8 +36,9 @@ class AdminCalls {
   // Whether requests for this path are answered here.
   [[nodiscard]] virtual bool Takes(std::string_view path) const = 0;
   [[nodiscard]] virtual size_t max_body_bytes() const = 0;
-  // Called exactly once with the answer, on any thread, perhaps before Begin
-  // returns; or never, if the daemon ends before.
+  // Called exactly once with the answer, or with each part of the answer, on
+  // any thread, perhaps before Begin returns; or never, if the daemon ends
+  // before.
   using Done = std::function<void(AdminAnswer)>;
   // Begins to answer the request.
   virtual std::shared_ptr<AdminCall> Begin(AdminRequest request, Done done) = 0;

@@ -1,17 +1,13 @@
 #include "daemon/admin/admin_connection.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
-#include <cerrno>
 #include <chrono>
 #include <string>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace actord::daemon {
@@ -198,86 +194,10 @@ void AdminConnection::TakeRequest() {
   Write(answer, request.method() == http::verb::head, !request.keep_alive());
 }
 
-void AdminConnection::BeginCall() {
-  auto& message = parser_->get();
-  AdminRequest request;
-  request.method = std::string(message.method_string());
-  request.path = Path();
-  for (const auto& field : message) {
-    request.headers.emplace_back(
-        absl::AsciiStrToLower(absl::string_view(field.name_string().data(),
-                                                field.name_string().size())),
-        std::string(field.value()));
-  }
-  request.body = std::move(message.body());
-  request.peer = peer_.name;
-  request.is_local_user = peer_.is_local_user;
-  waits_since_ = 0;
-  stream_.expires_never();
-  const uint64_t number = open_call_ = ++last_call_;
-  call_ = parts_.calls->Begin(
-      std::move(request), [weak = weak_from_this(), post = parts_.post,
-                           number](AdminAnswer answer) {
-        post([weak, number, answer = std::move(answer)] {
-          const auto self = weak.lock();
-          if (self != nullptr) self->AnswerCall(number, answer);
-        });
-      });
-  call_timer_.expires_after(call_->patience());
-  call_timer_.async_wait([self = shared_from_this(), number](Error error) {
-    if (error || self->open_call_ != number) return;
-    self->call_->End(AdminCall::Why::kDeadline);
-  });
-  WatchClient(number);
-}
-
-void AdminConnection::EndCall(AdminCall::Why why) {
-  if (std::exchange(open_call_, 0) == 0) return;
-  call_timer_.cancel();
-  std::exchange(call_, nullptr)->End(why);
-}
-
-void AdminConnection::AnswerCall(uint64_t number, const AdminAnswer& answer) {
-  if (open_call_ != number) return;
-  open_call_ = 0;
-  call_.reset();
-  call_timer_.cancel();
-  // Ends the wait of WatchClient; nothing else uses the socket now.
-  Error ignored;
-  stream_.socket().cancel(ignored);
-  GiveRoom();
-  const auto& request = parser_->get();
-  Write(answer, request.method() == http::verb::head, !request.keep_alive());
-}
-
-void AdminConnection::WatchClient(uint64_t number) {
-  stream_.socket().async_wait(
-      Protocol::socket::wait_read,
-      [self = shared_from_this(), number](const Error& error) {
-        if (error || self->open_call_ != number) return;
-        char byte = 0;
-        const ssize_t count = recv(self->stream_.socket().native_handle(),
-                                   &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-        // The next request may have come; then the client is not watched.
-        if (count > 0) return;
-        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
-          return self->WatchClient(number);
-        }
-        self->End();
-      });
-}
-
 void AdminConnection::Write(const AdminAnswer& answer, bool is_head,
                             bool is_last) {
   const auto fill = [&](auto& response) {
-    response.result(answer.status);
-    response.version(kHttp11);
-    response.set(http::field::content_type, answer.content_type);
-    response.set(http::field::cache_control, "no-store");
-    response.set("X-Content-Type-Options", "nosniff");
-    response.set("Content-Security-Policy", "default-src 'none'");
-    if (!answer.allow.empty()) response.set(http::field::allow, answer.allow);
-    for (const auto& [name, value] : answer.headers) response.set(name, value);
+    FillHead(answer, response.base());
     response.keep_alive(!is_last);
     response.content_length(answer.body.size());
   };

@@ -6,6 +6,8 @@
 // | idle      | the first byte of a request          | request, later: idle   |
 // | reading   | the rest of its header; its body     | request; body          |
 // | calling   | the answer of AdminCalls             | AdminCall::patience    |
+// | streaming | the next part of the answer; the     | no limit; answer       |
+// |           | client to take a part                |                        |
 // | writing   | the client to take the answer        | answer                 |
 // | lingering | the client to close, after an answer | linger                 |
 // |           | that is the last one                 |                        |
@@ -82,6 +84,7 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
 
  private:
   using Error = boost::beast::error_code;
+  using Head = boost::beast::http::response_header<>;
 
   void AwaitRequest(std::chrono::milliseconds deadline);
   void ReadRequest();
@@ -96,11 +99,19 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
   void BeginCall();
   void EndCall(AdminCall::Why why);
   void AnswerCall(uint64_t number, const AdminAnswer& answer);
+  void AnswerPart(uint64_t number, const AdminAnswer& answer);
+  void WritePart(std::string text, AdminAnswer::Part part);
+  void PartWritten(AdminAnswer::Part part);
+  // Writes a line that clients ignore when there was nothing to write, so that
+  // a client that is gone without a word is noticed.
+  void AwaitHeartbeat(uint64_t number);
   // Notices while a call is open that the client has closed the connection.
   void WatchClient(uint64_t number);
   void GiveRoom();
   void RefuseUnread(const Error& error);
   void Refuse(unsigned status, std::string text);
+  // Sets the status and the headers, except those of the length.
+  static void FillHead(const AdminAnswer& answer, Head& head);
   void Write(const AdminAnswer& answer, bool is_head, bool is_last);
   template <typename Body>
   void WriteResponse(boost::beast::http::response<Body> response, bool is_last);
@@ -118,7 +129,11 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
   std::shared_ptr<AdminCall> call_;
   uint64_t open_call_ = 0;
   uint64_t last_call_ = 0;
+  // Ends the call, or writes a heartbeat once the answer comes in parts.
   boost::asio::steady_timer call_timer_;
+  bool writes_part_ = false;
+  // What has come during a write.
+  std::optional<AdminAnswer> held_part_;
   size_t room_bytes_ = 0;  // taken with Parts::take_room
   uint64_t waits_since_ = 0;
   size_t dropped_bytes_ = 0;

@@ -17,6 +17,7 @@ struct AdminRequest {
   std::string accept;  // the header Accept; "": there is none
 
   // The rest is set for the requests that AdminCalls takes.
+  std::string query;  // "a=1&b=2"; "": there is none
   // The names are in lower case.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
@@ -42,6 +43,11 @@ struct AdminAnswer {
   std::string body;
   std::string allow;  // the header Allow; "": there is none
   std::vector<std::pair<std::string, std::string>> headers = {};  // more ones
+  // An answer may come in parts: a first one, next ones and a last one. Only
+  // the first part has a status and headers, and each has a piece of the body.
+  // The connection ends after the last part.
+  enum class Part { kWhole, kFirst, kNext, kLast };
+  Part part = Part::kWhole;
 };
 
 // Counts of the admin port since its start.

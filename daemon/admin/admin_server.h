@@ -41,6 +41,8 @@ struct AdminLimits {
   std::chrono::milliseconds request{10'000};
   // Time from the header of a call to the last byte of its body.
   std::chrono::milliseconds body{30'000};
+  // Time between two parts of an answer after which a heartbeat is written.
+  std::chrono::milliseconds heartbeat{15'000};
   // Time from an answer to the next request.
   std::chrono::milliseconds idle{120'000};
   // Time for the client to take an answer.

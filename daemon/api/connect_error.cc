@@ -69,8 +69,11 @@ json DetailOf(const google::protobuf::Any& any) {
 }  // namespace
 
 AdminAnswer ConnectError(const absl::Status& status) {
-  ACTORD_ASSERT(!status.ok(), "connect_error.h: the status is not OK");
-  const grpc::Status error = ToGrpcStatus(status);
+  return ConnectError(ToGrpcStatus(status));
+}
+
+AdminAnswer ConnectError(const grpc::Status& error) {
+  ACTORD_ASSERT(!error.ok(), "connect_error.h: the status is not OK");
   const Code& code = CodeOf(error.error_code());
   json body{{"code", code.name}, {"message", error.error_message()}};
   AdminAnswer answer;
@@ -91,7 +94,7 @@ AdminAnswer ConnectError(const absl::Status& status) {
       }
     }
   }
-  if (status.code() == absl::StatusCode::kUnauthenticated) {
+  if (error.error_code() == grpc::StatusCode::UNAUTHENTICATED) {
     answer.headers.emplace_back("WWW-Authenticate", "Bearer");
   }
   answer.body = Dump(body);

@@ -5,6 +5,8 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <grpcpp/support/status.h>
+
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -16,6 +18,7 @@ namespace actord::daemon {
 // (status_mapping.h). An error that names a retry delay gets a header
 // Retry-After, and UNAUTHENTICATED a header WWW-Authenticate.
 AdminAnswer ConnectError(const absl::Status& status);
+AdminAnswer ConnectError(const grpc::Status& error);
 
 // An error of HTTP, whose status has no code: `code` is one of Connect.
 AdminAnswer HttpError(unsigned http_status, std::string_view code,

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "daemon/api/connect_error.h"
 #include "daemon/api/json_call.h"
@@ -25,6 +28,7 @@ constexpr unsigned kUnsupportedMediaType = 415;
 constexpr unsigned kNotImplemented = 501;
 
 constexpr std::string_view kOpenApiPath = "/openapi.json";
+constexpr std::string_view kEventsPath = "/v1/events";
 // For what JSON has around the bytes of a request.
 constexpr size_t kJsonBytes = 64 << 10;
 
@@ -65,6 +69,59 @@ bool IsForeignPage(const AdminRequest& request) {
   return origins.size() != 1 || host.empty() ||
          (origin != absl::StrCat("http://", host) &&
           origin != absl::StrCat("https://", host));
+}
+
+AdminAnswer ForeignPage() {
+  return HttpError(kForbidden, "permission_denied",
+                   "pages of other sites may not call the daemon");
+}
+
+std::shared_ptr<AdminCall> Answered(const AdminCalls::Done& done,
+                                    AdminAnswer answer) {
+  done(std::move(answer));
+  return std::make_shared<AnsweredCall>();
+}
+
+std::string PercentDecoded(absl::string_view text) {
+  constexpr size_t kEscapeBytes = 3;
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() &&
+        absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 1])) &&
+        absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 2]))) {
+      decoded += absl::HexStringToBytes(text.substr(i + 1, kEscapeBytes - 1));
+      i += kEscapeBytes - 1;
+    } else {
+      decoded += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return decoded;
+}
+
+// The request of the watch: the query's parameters are its fields. A browser
+// that connects again sends the id of the last event.
+absl::StatusOr<std::string> WatchOf(const AdminRequest& request) {
+  nlohmann::json watch = nlohmann::json::object();
+  for (const absl::string_view pair :
+       absl::StrSplit(request.query, '&', absl::SkipEmpty())) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(pair, absl::MaxSplits('=', 1));
+    const std::string name = PercentDecoded(parts.first);
+    if (watch.contains(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the parameter ", name, " is given twice"));
+    }
+    const std::string value = PercentDecoded(parts.second);
+    // Texts are no truth values in JSON.
+    if (value == "true" || value == "false") {
+      watch[name] = value == "true";
+    } else {
+      watch[name] = value;
+    }
+  }
+  const std::string last = ValueOf(request, "last-event-id");
+  if (!last.empty()) watch["resumeToken"] = last;
+  return watch.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // Reads Connect-Timeout-Ms, which has at most ten digits; "" is `most`.
@@ -122,7 +179,8 @@ absl::StatusOr<std::unique_ptr<JsonApi>> JsonApi::Start(
 }
 
 bool JsonApi::Takes(std::string_view path) const {
-  return path == kOpenApiPath || path.starts_with(prefix_);
+  return path == kOpenApiPath || path == kEventsPath ||
+         path.starts_with(prefix_);
 }
 
 size_t JsonApi::max_body_bytes() const {
@@ -154,7 +212,9 @@ const google::protobuf::MethodDescriptor* JsonApi::FindMethod(
   }
   if (method->client_streaming() || method->server_streaming()) {
     refusal = HttpError(kNotImplemented, "unimplemented",
-                        absl::StrCat(name, " is a stream: use gRPC"));
+                        absl::StrCat(name,
+                                     " is a stream: use gRPC, or /v1/events to "
+                                     "watch processes"));
     return nullptr;
   }
   if (request.method != "POST") {
@@ -164,8 +224,7 @@ const google::protobuf::MethodDescriptor* JsonApi::FindMethod(
     return nullptr;
   }
   if (IsForeignPage(request)) {
-    refusal = HttpError(kForbidden, "permission_denied",
-                        "pages of other sites may not call the daemon");
+    refusal = ForeignPage();
     return nullptr;
   }
   if (!IsJson(request)) {
@@ -177,27 +236,31 @@ const google::protobuf::MethodDescriptor* JsonApi::FindMethod(
   return method;
 }
 
+absl::Status JsonApi::Full() const {
+  return runtime::Retryable(
+      absl::StatusCode::kResourceExhausted, "",
+      absl::StrCat("the JSON API has ", open_.max(), " open calls, its limit"),
+      absl::Seconds(1));
+}
+
 std::shared_ptr<AdminCall> JsonApi::Begin(AdminRequest request, Done done) {
-  const auto answer = [&done](AdminAnswer answer) {
-    done(std::move(answer));
-    return std::make_shared<AnsweredCall>();
-  };
-  if (request.path == kOpenApiPath) return answer(OpenApi(request));
+  if (request.path == kOpenApiPath) return Answered(done, OpenApi(request));
+  return request.path == kEventsPath
+             ? BeginEvents(request, std::move(done))
+             : BeginMethod(std::move(request), std::move(done));
+}
+
+std::shared_ptr<AdminCall> JsonApi::BeginMethod(AdminRequest request,
+                                                Done done) {
   AdminAnswer refusal;
   const auto* const method = FindMethod(request, refusal);
-  if (method == nullptr) return answer(std::move(refusal));
+  if (method == nullptr) return Answered(done, std::move(refusal));
   const absl::Status status = CheckConnect(request);
-  if (!status.ok()) return answer(ConnectError(status));
+  if (!status.ok()) return Answered(done, ConnectError(status));
   const auto patience = ReadPatience(request, options_.max_patience);
-  if (!patience.ok()) return answer(ConnectError(patience.status()));
+  if (!patience.ok()) return Answered(done, ConnectError(patience.status()));
   std::optional<OpenCalls::Place> place = open_.Take();
-  if (!place.has_value()) {
-    return answer(ConnectError(
-        runtime::Retryable(absl::StatusCode::kResourceExhausted, "",
-                           absl::StrCat("the JSON API has ", open_.max(),
-                                        " open calls, its limit"),
-                           absl::Seconds(1))));
-  }
+  if (!place.has_value()) return Answered(done, ConnectError(Full()));
   const absl::Time now =
       absl::FromUnixNanos(static_cast<int64_t>(clock_.UnixNs()));
   const auto call = std::make_shared<JsonCall>(
@@ -209,6 +272,43 @@ std::shared_ptr<AdminCall> JsonApi::Begin(AdminRequest request, Done done) {
                                .done = std::move(done)});
   call->Begin(service_);
   return call;
+}
+
+std::shared_ptr<AdminCall> JsonApi::BeginEvents(const AdminRequest& request,
+                                                Done done) {
+  if (request.method != "GET") {
+    AdminAnswer refusal =
+        HttpError(kMethodNotAllowed, "unimplemented", "use GET for /v1/events");
+    refusal.allow = "GET";
+    return Answered(done, std::move(refusal));
+  }
+  if (IsForeignPage(request)) return Answered(done, ForeignPage());
+  const absl::StatusOr<std::string> body = WatchOf(request);
+  if (!body.ok()) return Answered(done, ConnectError(body.status()));
+  std::optional<OpenCalls::Place> place = open_.Take();
+  if (!place.has_value()) return Answered(done, ConnectError(Full()));
+  const auto call = std::make_shared<EventCall>(
+      thread_,
+      EventCall::Order{
+          .method = service_.descriptor().FindMethodByName("WatchProcesses"),
+          .source = SourceOf(request, absl::InfiniteFuture()),
+          .body = *body,
+          .place = *std::move(place),
+          .done = std::move(done),
+          .begun =
+              [this](std::shared_ptr<EventCall> begun) {
+                EventCall* const key = begun.get();
+                events_.emplace(key, std::move(begun));
+              },
+          .ended = [this](EventCall* ended) { events_.erase(ended); }});
+  call->Begin(service_);
+  return call;
+}
+
+void JsonApi::Stop() {
+  thread_->Stop();
+  for (const auto& [key, call] : events_) call->Abandon();
+  events_.clear();
 }
 
 }  // namespace actord::daemon

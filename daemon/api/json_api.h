@@ -1,7 +1,8 @@
 // The JSON API: the unary methods of the service as
 //   POST /actord.v1.ActorService/METHOD
 // in the unary JSON form of the Connect protocol
-// (https://connectrpc.com/docs/protocol), and its description, /openapi.json.
+// (https://connectrpc.com/docs/protocol), their description, /openapi.json, and
+// the method WatchProcesses as server-sent events, /v1/events (event_call.h).
 //
 // Each method of the service's descriptor is a route. A call goes through the
 // gate of the service and into the same member function as a call of gRPC
@@ -20,6 +21,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +31,7 @@
 #include "absl/time/time.h"
 #include "daemon/admin/admin_calls.h"
 #include "daemon/api/call_thread.h"
+#include "daemon/api/event_call.h"
 #include "daemon/api/open_calls.h"
 #include "daemon/calls/routed_service.h"
 #include "runtime/system/clock.h"
@@ -63,12 +66,16 @@ class JsonApi final : public AdminCalls {
   [[nodiscard]] size_t open_calls() const { return open_.count(); }
   // Writes the answers of the calls that are finished, and answers no more
   // calls. Idempotent.
-  void Stop() { thread_->Stop(); }
+  void Stop();
 
  private:
   JsonApi(const RoutedService& service, const runtime::Clock& clock,
           const Options& options);
 
+  std::shared_ptr<AdminCall> BeginMethod(AdminRequest request, Done done);
+  std::shared_ptr<AdminCall> BeginEvents(const AdminRequest& request,
+                                         Done done);
+  [[nodiscard]] absl::Status Full() const;
   [[nodiscard]] AdminAnswer OpenApi(const AdminRequest& request) const;
   // The method of the request; null: `refusal` is the answer.
   const google::protobuf::MethodDescriptor* FindMethod(
@@ -79,6 +86,8 @@ class JsonApi final : public AdminCalls {
   const Options options_;
   const std::string prefix_;  // "/actord.v1.ActorService/"
   OpenCalls open_;
+  // The open event streams. For the thread alone, and for Stop.
+  std::map<EventCall*, std::shared_ptr<EventCall>> events_;
   const std::shared_ptr<CallThread> thread_ = std::make_shared<CallThread>();
 };
 

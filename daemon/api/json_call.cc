@@ -7,7 +7,6 @@
 #include "daemon/api/json_text.h"
 
 namespace actord::daemon {
-namespace {
 
 HttpSource SourceOf(const AdminRequest& request, absl::Time deadline) {
   HttpSource source;
@@ -18,8 +17,6 @@ HttpSource SourceOf(const AdminRequest& request, absl::Time deadline) {
   source.deadline = deadline;
   return source;
 }
-
-}  // namespace
 
 JsonCall::JsonCall(std::shared_ptr<CallThread> thread, Order order)
     : thread_(std::move(thread)),

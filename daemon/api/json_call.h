@@ -28,6 +28,9 @@
 
 namespace actord::daemon {
 
+// What the gate needs of a request.
+HttpSource SourceOf(const AdminRequest& request, absl::Time deadline);
+
 class JsonCall final : public DirectCall,
                        public AdminCall,
                        public std::enable_shared_from_this<JsonCall> {

@@ -19,7 +19,7 @@ absl::Status ReadJson(std::string_view text,
                       google::protobuf::Message* message);
 
 // Writes the message of this type with these bytes, without the fields that
-// have their default. INTERNAL: the bytes are not of this type.
+// have their default. INTERNAL: there is no such type.
 absl::Status WriteJson(std::string_view full_name, const std::string& bytes,
                        std::string* text);
 

@@ -24,7 +24,6 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
-using google::protobuf::FileDescriptor;
 using google::protobuf::MethodDescriptor;
 using google::protobuf::ServiceDescriptor;
 using google::protobuf::SourceLocation;
@@ -67,6 +66,8 @@ class Schemas {
     }
     return {{"$ref", absl::StrCat(kSchemas, name)}};
   }
+  // The schema of a message, without a reference.
+  Json Of(const Descriptor& type) { return OfMessage(type); }
   [[nodiscard]] Json All() const {
     Json all = Json::object();
     for (const auto& [name, schema] : schemas_) all[name] = schema;
@@ -232,6 +233,28 @@ Json OperationOf(const MethodDescriptor& method, Schemas& schemas) {
   return operation;
 }
 
+// The fields of the request of WatchProcesses are parameters of the query.
+Json OperationOfEvents(const MethodDescriptor& watch, Schemas& schemas) {
+  Json operation{{"operationId", "Events"},
+                 {"summary", "Watches processes as server-sent events"},
+                 {"description", CommentOf(watch)}};
+  const Json request = schemas.Of(*watch.input_type());
+  for (const auto& [name, schema] : request["properties"].items()) {
+    operation["parameters"].push_back(
+        {{"name", name}, {"in", "query"}, {"schema", schema}});
+  }
+  operation["responses"]["200"] = {
+      {"description",
+       "Events whose data is a WatchProcessesResponse and whose id is its "
+       "resume token, by name: snapshot, events, missed, resume. The data of "
+       "the last event, end, is an Error."},
+      {"content", {{"text/event-stream", {{"schema", {{"type", "string"}}}}}}}};
+  schemas.RefTo(*watch.output_type());
+  operation["responses"]["default"] = {
+      {"$ref", "#/components/responses/Error"}};
+  return operation;
+}
+
 Json ParameterOfTimeout() {
   return {{"name", "Connect-Timeout-Ms"},
           {"in", "header"},
@@ -251,6 +274,8 @@ Json OpenApiOf(const ServiceDescriptor& service, const std::string& version) {
     paths[absl::StrCat("/", service.full_name(), "/", method.name())]["post"] =
         OperationOf(method, schemas);
   }
+  paths["/v1/events"]["get"] =
+      OperationOfEvents(*service.FindMethodByName("WatchProcesses"), schemas);
   schemas.Add("Error", ErrorSchema());
   const std::string description = absl::StrCat(
       "The unary methods of the service ", service.full_name(),

@@ -1,4 +1,5 @@
-// Unary calls that do not come through gRPC: their answers, and their waits.
+// Calls that do not come through gRPC: the answers and the waits of unary ones,
+// and streams of responses.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -13,6 +14,8 @@
 #include "daemon/access/access.h"
 #include "daemon/access/call_source.h"
 #include "daemon/calls/wait_end.h"
+#include "daemon/streams/stream.h"
+#include "daemon/streams/stream_sink.h"
 
 namespace actord::daemon {
 
@@ -25,16 +28,21 @@ class DirectWait {
   virtual bool TakeBack() = 0;
 };
 
-// One call. It lives until Finish, or until its wait was taken back.
-class DirectCall {
+// What the gate and the handlers need of a call that begins.
+class DirectRequest {
  public:
-  virtual ~DirectCall() = default;
+  virtual ~DirectRequest() = default;
 
   [[nodiscard]] virtual const HttpSource& source() const = 0;
   [[nodiscard]] virtual size_t request_bytes() const = 0;
   // Reads the request. Called once, on the thread that has begun the call.
   // INVALID_ARGUMENT: the request is malformed.
   virtual absl::Status ReadRequest(google::protobuf::Message* request) = 0;
+};
+
+// One unary call. It lives until Finish, or until its wait was taken back.
+class DirectCall : public DirectRequest {
+ public:
   // Ends the call with `status`, and with `response` if `status` is OK; null
   // otherwise. To be called exactly once, unless the wait is taken back.
   // Afterwards the call may be gone.
@@ -45,6 +53,16 @@ class DirectCall {
   virtual void SetWait(std::shared_ptr<DirectWait> wait) = 0;
 
   void Refuse(const absl::Status& status) { Finish(status, nullptr); }
+};
+
+// One call with a stream of responses. It lives until it has called
+// WriteStream::SinkDone, or until it is refused.
+class DirectStream : public DirectRequest, public StreamSink {
+ public:
+  // Called before the first Write, on the thread that has begun the call.
+  virtual void Opened(std::shared_ptr<WriteStream> stream) = 0;
+  // There is no stream. Called in place of Opened.
+  virtual void Refuse(const absl::Status& status) = 0;
 };
 
 // The counterpart of WaitingCall (unary_answer.h).

@@ -24,7 +24,8 @@ RoutedService::RoutedService(const std::string& full_name, CallCheck check,
       gate_(std::move(check), parts),
       unread_(max_unread_bytes),
       begun_(static_cast<size_t>(service_.method_count())),
-      direct_(begun_.size()) {}
+      direct_(begun_.size()),
+      direct_streams_(begun_.size()) {}
 
 void RoutedService::CheckRoutes() const {
   // No method is routed twice: gRPC refuses a second method of the same path.

@@ -6,7 +6,8 @@
 // finished with the status of that step.
 //
 // The methods are raw: they take gRPC's bytes (rpc_message.h). BeginDirect
-// calls the unary ones without gRPC, for the JSON API (daemon/api/).
+// calls the unary ones, and those with a stream of responses, without gRPC, for
+// the JSON API (daemon/api/).
 //
 // Thread-safety: Route is for the constructor's thread; the member functions
 // run on any of gRPC's threads. Ownership: the service must outlive its server.
@@ -69,6 +70,11 @@ class RoutedService : public grpc::Service {
   void BeginDirect(const google::protobuf::MethodDescriptor& method,
                    DirectCall& call) const {
     direct_[static_cast<size_t>(method.index())](call);
+  }
+  // The same for a method with one request and a stream of responses.
+  void BeginDirect(const google::protobuf::MethodDescriptor& method,
+                   DirectStream& call) const {
+    direct_streams_[static_cast<size_t>(method.index())](call);
   }
 
  protected:
@@ -228,6 +234,19 @@ class RoutedService : public grpc::Service {
           return Stream::Begin(*std::move(stream), *context, unread_,
                                *std::move(slot));
         }));
+    direct_streams_[static_cast<size_t>(method.index())] =
+        [this, &method, service = Self<Service>(), open](DirectStream& call) {
+          Request request;
+          const absl::StatusOr<Caller> caller = Begin(method, call, &request);
+          absl::StatusOr<StreamSlot> slot = TakeSlot(caller);
+          if (!slot.ok()) return call.Refuse(slot.status());
+          absl::StatusOr<std::shared_ptr<Opened>> stream =
+              (service->*open)(*caller, request);
+          if (!stream.ok()) return call.Refuse(stream.status());
+          call.Opened(*stream);
+          Stream::BeginTo(*std::move(stream), call, call.source().peer,
+                          *std::move(slot));
+        };
   }
 
  private:
@@ -302,6 +321,19 @@ class RoutedService : public grpc::Service {
         }));
   }
 
+  // Takes a call that does not come through gRPC through the gate, and then
+  // reads its request.
+  absl::StatusOr<Caller> Begin(const Method& method, DirectRequest& call,
+                               google::protobuf::Message* request) {
+    CountBegun(method);
+    absl::StatusOr<Caller> caller =
+        gate_.Enter(CallSource(call.source()), method, call.request_bytes());
+    if (!caller.ok()) return caller;
+    absl::Status status = call.ReadRequest(request);
+    if (!status.ok()) return status;
+    return caller;
+  }
+
   // As AddUnary, for calls that do not come through gRPC: `answer(caller,
   // request, call)`. To be called after AddUnary.
   template <typename Request, typename Answer>
@@ -309,13 +341,9 @@ class RoutedService : public grpc::Service {
     const Method& method = *service_.FindMethodByName(name);
     direct_[static_cast<size_t>(method.index())] = [this, &method,
                                                     answer](DirectCall& call) {
-      CountBegun(method);
-      const absl::StatusOr<Caller> caller =
-          gate_.Enter(CallSource(call.source()), method, call.request_bytes());
-      if (!caller.ok()) return call.Refuse(caller.status());
       Request request;
-      const absl::Status status = call.ReadRequest(&request);
-      if (!status.ok()) return call.Refuse(status);
+      const absl::StatusOr<Caller> caller = Begin(method, call, &request);
+      if (!caller.ok()) return call.Refuse(caller.status());
       answer(*caller, request, call);
     };
   }
@@ -338,8 +366,9 @@ class RoutedService : public grpc::Service {
   UnreadAnswers unread_;
   // By the index of the method.
   std::vector<BegunCalls> begun_;
-  // The same; null: the method is a stream.
+  // The same; null: the method is of another kind.
   std::vector<std::function<void(DirectCall&)>> direct_;
+  std::vector<std::function<void(DirectStream&)>> direct_streams_;
   // The paths of the methods: "/actord.v1.ActorService/Send". gRPC borrows
   // the texts.
   std::deque<std::string> paths_;

@@ -67,9 +67,9 @@ size_t OpenStreams::OpenOf(const std::string& peer) const {
 
 // Beginning and ending.
 
-void Stream::BeginCall() {
+void Stream::BeginCall(const std::string& peer) {
   Continue();
-  streams_.Add(shared_from_this(), context_->peer());
+  streams_.Add(shared_from_this(), peer);
 }
 
 void Stream::End(const absl::Status& status) {
@@ -190,7 +190,10 @@ void Stream::Continue() {
   // write is done.
   if (!writes) return;
   absl::Status status = WriteOutput(&out_bytes_);
-  if (status.ok()) status = unread_->Count(*context_, &out_bytes_);
+  // A sink holds one message, and has a limit of open calls.
+  if (status.ok() && context_ != nullptr) {
+    status = unread_->Count(*context_, &out_bytes_);
+  }
   if (status.ok()) {
     StartWriteOf(&out_bytes_);
     return;

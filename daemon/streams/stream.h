@@ -40,6 +40,7 @@
 #include "daemon/access/client_quotas.h"
 #include "daemon/operations/unread_answers.h"
 #include "daemon/streams/read_pause.h"
+#include "daemon/streams/stream_sink.h"
 
 namespace actord::daemon {
 
@@ -100,10 +101,23 @@ class Stream : public std::enable_shared_from_this<Stream> {
       const absl::MutexLock lock(&stream->mutex_);
       stream->slot_ = std::move(slot);
     }
-    stream->BeginCall();
+    stream->BeginCall(context.peer());
     // `streams_` keeps the stream until OnDone. gRPC does not call OnDone
     // before it has the reactor.
     return stream.get();
+  }
+
+  // Begins a stream of responses that does not go through gRPC. `sink` lives
+  // until it has called WriteStream::SinkDone.
+  template <typename Call>
+  static void BeginTo(std::shared_ptr<Call> stream, StreamSink& sink,
+                      const std::string& peer, StreamSlot slot) {
+    stream->sink_ = &sink;
+    {
+      const absl::MutexLock lock(&stream->mutex_);
+      stream->slot_ = std::move(slot);
+    }
+    stream->BeginCall(peer);
   }
 
   // Finishes the call at once. A second End has no effect.
@@ -186,6 +200,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
     return end_.has_value();
   }
 
+  // Null: the call goes through gRPC. Set by BeginTo.
+  StreamSink* sink_ = nullptr;
+
   absl::Mutex mutex_;
 
  private:
@@ -193,7 +210,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // they do, and the next read does not ask them again.
   enum class Read { kNone, kPaused, kPermitted, kUnderWay, kHandled };
 
-  void BeginCall();
+  void BeginCall(const std::string& peer);
   void CloseLocked(const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -203,7 +220,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void PauseOver();
 
   OpenStreams& streams_;
-  // Set by Begin.
+  // Set by Begin; null: the call does not go through gRPC.
   const grpc::CallbackServerContext* context_ = nullptr;
   UnreadAnswers* unread_ = nullptr;
   StreamSlot slot_ ABSL_GUARDED_BY(mutex_);
@@ -240,9 +257,20 @@ class BidiStream
   void OnDone() final { Done(); }
 };
 
-// A call in which the client sends one request, and then only the daemon sends.
+// A call in which the client sends one request, and then only the daemon sends:
+// through gRPC, or to a sink.
 class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                     public Stream {
+ public:
+  // For the sink. Any thread, without locks.
+  // The message of StreamSink::Write has been written; not `ok`: the client has
+  // gone. Once for each message.
+  void SinkWritten(bool ok) { WriteDone(ok); }
+  // The client has gone.
+  void SinkGone() { Cancelled(); }
+  // After StreamSink::Finish, once. The stream may be gone afterwards.
+  void SinkDone() { Done(); }
+
  protected:
   using Stream::Stream;
 
@@ -255,8 +283,20 @@ class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnMessage(const grpc::ByteBuffer& /*bytes*/) final {}
   void StartReadInto(grpc::ByteBuffer* /*bytes*/) final {}
 
-  void StartWriteOf(const grpc::ByteBuffer* bytes) final { StartWrite(bytes); }
-  void FinishCall(const grpc::Status& status) final { Finish(status); }
+  void StartWriteOf(const grpc::ByteBuffer* bytes) final {
+    if (sink_ != nullptr) {
+      sink_->Write(*bytes);
+    } else {
+      StartWrite(bytes);
+    }
+  }
+  void FinishCall(const grpc::Status& status) final {
+    if (sink_ != nullptr) {
+      sink_->Finish(status);
+    } else {
+      Finish(status);
+    }
+  }
   void OnWriteDone(bool ok) final { WriteDone(ok); }
   void OnCancel() final { Cancelled(); }
   void OnDone() final { Done(); }

@@ -69,8 +69,6 @@ TEST(JsonText, ReadsWhatItWrites) {
   EXPECT_EQ(text,
             R"({"processType":"echo","input":{"data":"AP8=","contentType":)"
             R"("a/b"},"priority":3})");
-  EXPECT_EQ(WriteJson("actord.v1.SubmitRequest", "\x0a\x7f", &text).code(),
-            absl::StatusCode::kInternal);
 }
 
 TEST(ConnectError, HasCodeDetailsAndHeaders) {

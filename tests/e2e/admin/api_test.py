@@ -63,7 +63,7 @@ class ApiTest(EmptyCase):
         description = Description(answer.json)
         self.assertEqual(answer.json["openapi"], "3.1.0")
         self.assertEqual(set(answer.json["paths"]),
-                         {PREFIX + method for method in UNARY})
+                         {PREFIX + method for method in UNARY} | {"/v1/events"})
         self.assertEqual(api.raw("/openapi.json").status, 405)
         for reference in description.references():
             description.resolve(reference)
