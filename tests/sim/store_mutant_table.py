@@ -166,6 +166,11 @@ STORE_MUTANTS = {
         "  } else if (Pid other; names_.Register(request.name, *pid, other).ok()) {\n"
         "    FailPoint();\n    commit();\n  } else {\n",
         "a name is held before its process is in the journal"),
+    "UNSEEN_NOT_STORED": (
+        "runtime/recovery.cc",
+        "      PushUnseen(entry.unseen, entry.unseen_left, process, lane);\n",
+        "      PushUnseen(\"\", 0, process, lane);\n",
+        "what a process hands on to its next life is lost in a restart"),
     "EFFECT_FIRST": (
         "runtime/durable_turn/durable_step.cc",
         "    position = durable().Append(step);\n",
