@@ -111,8 +111,7 @@ absl::Status TakeLife(Process& process, const StoredProcess& stored,
   state.life_after_step = entry.life_after_step;
   state.life_from_tag = entry.life_from_tag;
   const absl::Status status =
-      PushUnseen(entry.unseen, process,
-                 process.generation.load(std::memory_order_relaxed), lane);
+      PushUnseen(entry.unseen, entry.unseen_left, process, lane);
   return status.ok() ? status
                      : Damaged(stored.pid, absl::StrCat("has damaged events: ",
                                                         status.message()));

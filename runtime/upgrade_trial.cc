@@ -27,6 +27,7 @@ RuntimeOptions OptionsOfTrial(const UpgradeTrial::Options& given) {
   options.incarnation = given.incarnation + 1;
   options.seed = 1;
   options.clock = &Clock::System();
+  options.max_payload_bytes = given.max_payload_bytes;
   // The result of the trial has the reasons.
   options.log = [](LogLevel, std::string_view) {};
   return options;

@@ -116,6 +116,8 @@ class Checker {
                    runtime::UpgradeTrial::Options{
                        .incarnation = static_cast<uint32_t>(order_.incarnation),
                        .store_ns = order_.store_ns,
+                       .max_payload_bytes = order_.limits.max_payload_bytes,
+                       .max_record_bytes = order_.limits.max_record_bytes,
                        .load_former = [this](auto number) { Load(number); }});
     absl::Status status = Reply(socket_, {});
     while (status.ok()) {

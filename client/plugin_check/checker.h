@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "client/plugin_check/daemon_limits.h"
 #include "client/plugin_check/frames.h"
 #include "runtime/records/records.h"
 
@@ -21,6 +22,7 @@ struct CheckOrder {
   std::vector<runtime::records::Plugin> plugins;  // of the store
   uint64_t incarnation = 0;
   uint64_t store_ns = 0;
+  DaemonLimits limits;
 };
 // Answers once when the plugins are loaded. Then answers each SentContent with
 // the result of its trial, until the other side ends.

@@ -42,6 +42,11 @@ absl::StatusOr<T> ReceiveFrom(ForkedChild& child, absl::Time deadline,
   return message;
 }
 
+uint64_t Crashes(const CheckedType& type) {
+  return type.outcomes[static_cast<size_t>(CheckOutcome::kCrashes)] +
+         type.outcomes[static_cast<size_t>(CheckOutcome::kTimesOut)];
+}
+
 class CheckRun {
  public:
   explicit CheckRun(const PluginCheckOptions& options) : options_(options) {}
@@ -209,7 +214,8 @@ void CheckRun::Begin() {
             .store = options_.store,
             .plugins = head_.plugins,
             .incarnation = head_.incarnation,
-            .store_ns = head_.store_ns};
+            .store_ns = head_.store_ns,
+            .limits = options_.limits};
   if (options_.began) options_.began(result_);
 }
 
@@ -281,12 +287,17 @@ absl::Status CheckRun::CheckOne(SentProcess&& sent) {
                          .from = VersionOf(sent.plugin)};
   CheckedType& type = result_.types[type_at_.at(sent.process_type)];
   absl::Status status;
-  if (!type.durability.empty()) {
-    status = TryOne(sent, checked);
-  } else {
+  if (type.durability.empty()) {
     checked.outcome = CheckOutcome::kFails;
     checked.then = runtime::TrialResult::Then::kQuarantine;
     checked.why = "the file has no such process type";
+  } else if (Crashes(type) >= kMaxCrashesOfType) {
+    checked.outcome = CheckOutcome::kNotTried;
+    checked.why = absl::StrCat(kMaxCrashesOfType,
+                               " processes of the type have crashed or timed "
+                               "out");
+  } else {
+    status = TryOne(sent, checked);
   }
   if (!status.ok()) return status;
   ++type.outcomes[static_cast<size_t>(checked.outcome)];
@@ -313,6 +324,8 @@ const char* NameOf(CheckOutcome outcome) {
       return "CRASHES";
     case CheckOutcome::kTimesOut:
       return "TIMES_OUT";
+    case CheckOutcome::kNotTried:
+      return "NOT_TRIED";
   }
   return "";
 }

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/calls/cancellation.h"
+#include "client/plugin_check/daemon_limits.h"
 #include "client/plugin_check/messages.h"
 #include "runtime/process/pid.h"
 
@@ -32,8 +33,14 @@ enum class CheckOutcome : uint8_t {
   kFails,
   kCrashes,
   kTimesOut,
+  // So many processes of its type have crashed or timed out before that no
+  // further one is tried.
+  kNotTried,
 };
-inline constexpr size_t kCheckOutcomes = 6;
+inline constexpr size_t kCheckOutcomes = 7;
+// Each process that crashes or times out costs a child. After this many of one
+// type, the other processes of the type are not tried.
+inline constexpr uint64_t kMaxCrashesOfType = 8;
 // "UPGRADES".
 const char* NameOf(CheckOutcome outcome);
 // Whether an operator expects the outcome.
@@ -48,7 +55,8 @@ struct CheckedProcess {
   // not returned, or the store keeps no plugins.
   std::string from = {};
   CheckOutcome outcome = CheckOutcome::kUpgrades;
-  // Where the process would go on; nullopt for kCrashes and kTimesOut.
+  // Where the process would go on; nullopt for kCrashes, kTimesOut and
+  // kNotTried.
   std::optional<runtime::TrialResult::Then> then = {};
   std::optional<uint64_t> step = {};  // for kDiverges
   std::string why = {};
@@ -88,6 +96,8 @@ struct PluginCheck {
 struct PluginCheckOptions {
   std::string file = {};
   std::string store = {};
+  // The limits of the daemon that would load the file.
+  DaemonLimits limits = {};
   // The longest time for the check of one process.
   absl::Duration process_timeout = absl::Seconds(10);
   absl::Time deadline = absl::InfiniteFuture();

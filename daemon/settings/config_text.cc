@@ -1,6 +1,5 @@
 #include "daemon/settings/config_text.h"
 
-#include <array>
 #include <charconv>
 #include <limits>
 
@@ -10,24 +9,6 @@
 
 namespace actord::daemon {
 namespace {
-
-struct SizeUnit {
-  std::string_view name;
-  uint64_t bytes;
-};
-
-// Largest first within each kind, for printing.
-constexpr std::array<SizeUnit, 8> kSizeUnits = {{
-    {"GiB", 1ull << 30},
-    {"MiB", 1ull << 20},
-    {"KiB", 1ull << 10},
-    {"GB", 1'000'000'000},
-    {"MB", 1'000'000},
-    {"KB", 1'000},
-    {"B", 1},
-    {"", 1},
-}};
-constexpr size_t kBinaryUnits = 3;
 
 absl::Status Malformed(std::string_view text, std::string_view expected) {
   return absl::InvalidArgumentError(absl::StrFormat(
@@ -60,34 +41,6 @@ absl::StatusOr<absl::Duration> ParseDurationText(std::string_view text) {
 std::string FormatDurationText(absl::Duration duration) {
   if (duration == absl::InfiniteDuration()) return "none";
   return absl::FormatDuration(duration);
-}
-
-absl::StatusOr<uint64_t> ParseSizeText(std::string_view text) {
-  constexpr std::string_view kExpected =
-      "a size in bytes such as 4096, 64KiB, 16MiB or 1GiB";
-  std::string_view rest = text;
-  uint64_t number = 0;
-  if (!ConsumeNumber(rest, number)) return Malformed(text, kExpected);
-  for (const SizeUnit& unit : kSizeUnits) {
-    if (rest != unit.name) continue;
-    if (number > std::numeric_limits<uint64_t>::max() / unit.bytes) {
-      return Malformed(text, kExpected);
-    }
-    return number * unit.bytes;
-  }
-  return Malformed(text, kExpected);
-}
-
-std::string FormatSizeText(uint64_t bytes) {
-  for (size_t i = 0; i < kBinaryUnits; ++i) {
-    const SizeUnit& unit = kSizeUnits[i];
-    if (bytes != 0 && bytes % unit.bytes == 0) {
-      return absl::StrCat(
-          bytes / unit.bytes,
-          absl::string_view(unit.name.data(), unit.name.size()));
-    }
-  }
-  return absl::StrCat(bytes);
 }
 
 absl::StatusOr<uint64_t> ParseCountText(std::string_view text) {

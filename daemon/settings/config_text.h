@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "runtime/settings/size_text.h"
 
 namespace actord::daemon {
 
@@ -17,10 +18,8 @@ namespace actord::daemon {
 absl::StatusOr<absl::Duration> ParseDurationText(std::string_view text);
 std::string FormatDurationText(absl::Duration duration);
 
-// Bytes: "4096", "64KiB", "16MiB", "1GiB" (powers of 1024), "64KB", "16MB",
-// "1GB" (powers of 1000).
-absl::StatusOr<uint64_t> ParseSizeText(std::string_view text);
-std::string FormatSizeText(uint64_t bytes);
+using runtime::FormatSizeText;
+using runtime::ParseSizeText;
 
 absl::StatusOr<uint64_t> ParseCountText(std::string_view text);
 

@@ -185,9 +185,6 @@ inline constexpr std::string_view kNotContinuedText =
     "Step returned ACTORD_STEP_CONTINUE_AS and has not called continue_as";
 inline constexpr std::string_view kNoSuchMethodText =
     "continue_as names a method that the process type does not have";
-inline constexpr std::string_view kTooManyUnseenText =
-    "continue_as can hand on 319 messages and exits that the process has not "
-    "handled, and there are more";
 // The failure of a call that the former life has neither answered nor handed
 // on.
 inline constexpr std::string_view kCallNotKeptText =
@@ -196,16 +193,11 @@ inline constexpr std::string_view kCallNotKeptText =
 inline constexpr std::string_view kCancelledInsteadText =
     "the process was asked to end, so it does not begin again";
 
+// The most events of a step, as actord/abi.h says.
+inline constexpr size_t kMaxStepEvents = 319;
 // Whether the next life of a process can get this event of the former one.
 constexpr bool IsHandedOn(const actord_event& event) {
   return event.type == ACTORD_EVENT_MESSAGE || event.type == ACTORD_EVENT_EXIT;
-}
-constexpr bool HasRoomForUnseen(const actord_continuation& next) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < next.unseen_count; ++i) {
-    count += IsHandedOn(*next.unseen[i]) ? 1 : 0;
-  }
-  return count <= ACTORD_UNSEEN_MAX;
 }
 
 // Cancels and ends.

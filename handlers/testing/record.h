@@ -49,8 +49,8 @@ struct Record {
   // Completions and cancels are handled before messages.
   std::deque<OwnedEvent> urgent;
   std::deque<OwnedEvent> messages;
-  // The events that the former life of the process has handed on. The first
-  // step gets them.
+  // The events that the former life of the process has handed on, and that the
+  // first step gets.
   std::vector<OwnedEvent> unseen;
   // The calls that steps have got.
   std::set<actord_completion> calls_seen;

@@ -198,11 +198,6 @@ void ContinueAs(actord_step* step, const actord_continuation* next) {
       !call.Accepts(next->input, next->method, "continue_as")) {
     return;
   }
-  if (!rules::HasRoomForUnseen(*next)) {
-    call.Misuse(Code::kResourceExhausted,
-                std::string(rules::kTooManyUnseenText));
-    return;
-  }
   NextLife& life = call.next_life.emplace();
   life.method = detail::View(next->method);
   life.input = OwnedPayload(Payload(next->input));

@@ -245,6 +245,13 @@ void Harness::World::StartNextLife(Record& record, NextLife next) {
     record.method = rules::FindMethod(*record.type, next.method);
   }
   record.input = std::move(next.input);
+  // The first step gets as many as a step can get.
+  const auto rest =
+      next.unseen.begin() + static_cast<ptrdiff_t>(std::min(
+                                next.unseen.size(), rules::kMaxStepEvents));
+  record.messages.insert(record.messages.begin(), std::make_move_iterator(rest),
+                         std::make_move_iterator(next.unseen.end()));
+  next.unseen.erase(rest, next.unseen.end());
   record.unseen = std::move(next.unseen);
   record.phase = Record::Phase::kStarting;
 }

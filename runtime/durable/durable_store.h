@@ -53,9 +53,10 @@ struct StoredProcess {
   [[nodiscard]] bool WaitsForMessages() const {
     const records::RuntimeImage& runtime = entry.runtime;
     return entry.started && entry.durability == records::Durability::kImage &&
-           mailbox.empty() && exits.empty() && !runtime.turn.step_due &&
-           !runtime.cancel_requested && runtime.lifetime_ns == 0 &&
-           runtime.yields.empty() && runtime.owed_calls.empty();
+           mailbox.empty() && exits.empty() && entry.unseen.empty() &&
+           !runtime.turn.step_due && !runtime.cancel_requested &&
+           runtime.lifetime_ns == 0 && runtime.yields.empty() &&
+           runtime.owed_calls.empty();
   }
 };
 

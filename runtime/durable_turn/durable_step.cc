@@ -134,7 +134,7 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
   // Before the image is taken, which contains `next_tag`.
   if (!failure) process.next_tag = record.next_tag;
   if (again) {
-    continuing_.FailOwedCalls(OwedCallsOf(state));
+    failure = continuing_.Prepare(process, turn, OwedCallsOf(state));
   } else if (!failure && !ends) {
     failure = TakeImage(process, turn, state, image);
   }
@@ -158,6 +158,7 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
   }
   record.answers.clear();
   if (failure) {
+    if (again) continuing_.Abandon(turn);
     applier_.Rollback(record);
     world_.GiveBackReserved();
     return BeginEnd(process, turn, state, *std::move(failure), 0);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/delivery/logged_events.h"
+#include "runtime/scheduler/owned_envelope.h"
 #include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
@@ -66,24 +67,24 @@ void DurableApplier::Apply(ReplyEffect& reply, const Step& step,
   }
   if (caller.is_kept) {
     shared_.durable.releases().After(
-        step.record_at, [call = reply.call, content, &calls = shared_.calls,
-                         &lane = shared_.lane] {
+        step.record_at,
+        [call = reply.call, content = Own(content, shared_.lane),
+         &calls = shared_.calls] {
           calls.AnswerKept(call, content->completion.status,
                            content->payload());
-          lane.Free(content);
         });
     return;
   }
   OwedCalls* const owed = step.process.owed_calls;
   if (owed != nullptr) owed->calls.erase(caller.handle);
   shared_.durable.releases().After(
-      step.record_at, [handle = caller.handle, content, &calls = shared_.calls,
-                       &lane = shared_.lane] {
+      step.record_at,
+      [handle = caller.handle, content = Own(content, shared_.lane),
+       &calls = shared_.calls, &lane = shared_.lane] {
         if (!calls.Answer(handle, content->completion.status,
                           content->payload(), lane)) {
           lane.Count(&Counters::late_replies);
         }
-        lane.Free(content);
       });
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/delivery/logged_events.h"
+#include "runtime/scheduler/owned_envelope.h"
 #include "runtime/system/assert.h"
 #include "runtime/table/home_pid.h"
 
@@ -194,12 +195,13 @@ void DurableYields::RunInPool(const Begin& begin, const CommandHandler& handler,
   const actord_completion handle =
       Open(process, tag, /*external=*/false, begin.timeout_ns);
   if (handle == 0) return;
-  durable_.releases().After(
-      begin.record,
-      [self, by = OwnerOf(process), handle, envelope = yield.content.Take(),
-       &handler, &dispatcher = dispatcher_, &lane = shared_lane_] {
-        dispatcher.PostToPool(handler, self, by, handle, envelope, lane);
-      });
+  durable_.releases().After(begin.record, [self, by = OwnerOf(process), handle,
+                                           envelope = Own(yield.content.Take(),
+                                                          shared_lane_),
+                                           &handler, &dispatcher = dispatcher_,
+                                           &lane = shared_lane_]() mutable {
+    dispatcher.PostToPool(handler, self, by, handle, envelope.release(), lane);
+  });
 }
 
 void DurableYields::HandOut(const Begin& begin, YieldEffect& yield,
@@ -262,10 +264,11 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
       lane_.Free(content);
       return;
     }
-    durable_.releases().After(record, [by, to, handle, content, &calls = calls_,
-                                       &lane = shared_lane_] {
-      calls.Deliver(by, to, handle, content, lane);
-    });
+    durable_.releases().After(
+        record, [by, to, handle, content = Own(content, shared_lane_),
+                 &calls = calls_, &lane = shared_lane_]() mutable {
+          calls.Deliver(by, to, handle, content.release(), lane);
+        });
     return;
   }
   if (absl::Status refused = calls_.WhyRefused(by, to); !refused.ok()) {

@@ -1,5 +1,6 @@
 #include "runtime/effects/logged_sends.h"
 
+#include "runtime/scheduler/owned_envelope.h"
 #include "runtime/system/assert.h"
 #include "runtime/table/home_pid.h"
 
@@ -25,9 +26,9 @@ void LoggedSends::Send(Owner by, const Pid& to, Envelope* message,
     if (const uint64_t dropped = LogDropped(to, position)) record = dropped;
   }
   durable_.releases().After(
-      record, [message, to, posted, by, &undelivered = undelivered_,
-               &lane = shared_lane_] {
-        undelivered.DropRefused(message, to, posted, by, lane);
+      record, [message = Own(message, shared_lane_), to, posted, by,
+               &undelivered = undelivered_, &lane = shared_lane_]() mutable {
+        undelivered.DropRefused(message.release(), to, posted, by, lane);
       });
 }
 
@@ -35,8 +36,10 @@ void LoggedSends::SendWhenDurable(Owner by, const Pid& to, Envelope* message,
                                   uint64_t record) {
   // Volatile code must never see anything that a crash can undo.
   durable_.releases().After(
-      record, [message, to, by, &delivery = delivery_,
-               &undelivered = undelivered_, &lane = shared_lane_] {
+      record,
+      [owned = Own(message, shared_lane_), to, by, &delivery = delivery_,
+       &undelivered = undelivered_, &lane = shared_lane_]() mutable {
+        Envelope* const message = owned.release();
         const Posted posted = delivery.Send(by, to, message, lane);
         if (posted != Posted::kDelivered) {
           undelivered.DropRefused(message, to, posted, by, lane);

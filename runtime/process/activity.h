@@ -46,6 +46,7 @@
 // performance-notes: Inlined by force.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -133,6 +134,29 @@ struct Activity {
                                             std::memory_order_relaxed);
   }
 
+  // Counts `count` messages of `units` in all that come before all others of
+  // the mailbox (continuing.h). False: the fields have no room for them, and
+  // nothing has changed. Turn, or before the process is live.
+  static bool AddOlder(std::atomic<uint64_t>& activity, uint64_t count,
+                       uint64_t units) {
+    // Half of the field, so that senders that do not know of them yet have
+    // room. (The highest limit of a mailbox is a quarter of the field.)
+    constexpr uint64_t kMostUnits = uint64_t{1} << (63 - kUnitsShift);
+    uint64_t word = activity.load(std::memory_order_relaxed);
+    do {
+      if (count >
+              kMessagesLimitMax - std::min(Messages(word), kMessagesLimitMax) ||
+          units > kMostUnits - std::min(Units(word), kMostUnits)) {
+        return false;
+      }
+      FailPoint();
+      WillChange(&activity);
+      // Orders: as in Add.
+    } while (!activity.compare_exchange_weak(
+        word, word + ForMessages(count, units), std::memory_order_seq_cst,
+        std::memory_order_relaxed));
+    return true;
+  }
   // Adds `delta` and says whether the caller has to enqueue the process.
   // (Callers know the kind of their delta, so that little of Runnable stays.)
   [[gnu::always_inline]] static bool Add(std::atomic<uint64_t>& activity,

@@ -1,6 +1,5 @@
-// One event on its way: a node of the mailbox and, in the same buffer, the
-// event's topic and payload. The sender writes it once; the process reads it in
-// place.
+// An event on its way: a mailbox node and, in the same buffer, the event's
+// topic and payload. The sender writes it once; the process reads it in place.
 //
 // An envelope is kept small: with up to 24 bytes of text it is one cache line,
 // and the cost of a message between two processors is the number of lines that
@@ -53,6 +52,7 @@ inline constexpr uint16_t kEventTagCompletion = UINT16_MAX - 9;
 // Not an event: the envelope holds the addresses of messages (chain.h).
 inline constexpr uint16_t kEventChain = UINT16_MAX - 5;
 inline constexpr uint16_t kEventKeptCall = UINT16_MAX - 11;  // continuing.h
+inline constexpr uint16_t kEventKeptExit = UINT16_MAX - 12;  // continuing.h
 
 // Headers of rarer events: the first bytes of the topic, which no process sees.
 struct CallHeader {

@@ -136,11 +136,6 @@ void StepContext::ContinueAs(actord_step* step,
       !context.Accepts(next->input, next->method, "continue_as")) {
     return;
   }
-  if (!rules::HasRoomForUnseen(*next)) {
-    context.Misuse(
-        absl::ResourceExhaustedError(ToAbsl(rules::kTooManyUnseenText)));
-    return;
-  }
   std::vector<const actord_event*> unseen;
   std::copy_if(next->unseen, next->unseen + next->unseen_count,
                std::back_inserter(unseen), [](const actord_event* event) {

@@ -18,6 +18,19 @@ StoredBody BodyOf(const Content& content) {
   return body;
 }
 
+// The events that a former life has handed on come before all other messages
+// and exits, and like them have no position.
+void TakeUnseen(ProcessEntry& entry, const DecodedRecord& turn) {
+  const auto taken =
+      std::ranges::count_if(turn.events, [](const actord_event& event) {
+        return event.type == ACTORD_EVENT_MESSAGE ||
+               event.type == ACTORD_EVENT_EXIT;
+      });
+  entry.unseen_left -=
+      std::min(entry.unseen_left, static_cast<uint64_t>(taken));
+  if (entry.unseen_left == 0) entry.unseen.clear();
+}
+
 }  // namespace
 
 absl::Status JournalApplier::Take(const records::Step& record) {
@@ -35,7 +48,7 @@ absl::Status JournalApplier::Take(const records::Step& record) {
   if (!status.ok()) return Contradiction(std::string(status.message()));
   const absl::Cleanup free_contents = [&] { FreeContents(turn, buffers_); };
   meta_.store_ns = std::max(meta_.store_ns, record.at_ns);
-  process.entry.unseen.clear();
+  TakeUnseen(process.entry, turn);
   HistoryEntry history;
   for (const Position& position : record.consumed.list) {
     status = Consume(process, position, history);

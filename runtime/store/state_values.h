@@ -80,8 +80,10 @@ struct ProcessEntry {
   // the first tag of its life. No step sees a completion of a lower tag.
   uint64_t life_after_step = 0;
   uint64_t life_from_tag = 0;
-  // The events that its first step gets first (records::Continued), until then.
+  // The events that its steps get first (records::Continued), until a step has
+  // got the last one; and how many of them no step has got, the last ones.
   std::string unseen;
+  uint64_t unseen_left = 0;
 };
 template <typename T, typename Visitor>
 requires Is<T, ProcessEntry>
@@ -99,6 +101,7 @@ void VisitFields(T& entry, Visitor& visit) {
   visit(11, entry.life_after_step);
   visit(12, entry.life_from_tag);
   visit(13, entry.unseen);
+  visit(14, entry.unseen_left);
 }
 
 struct ImageEntry {

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "handlers/rules/process_rules.h"
 #include "runtime/delivery/logged_events.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/upgrading.h"
 #include "runtime/step/record_format.h"
 #include "runtime/system/assert.h"
+#include "runtime/turn/inbox.h"
 
 namespace actord::runtime {
 namespace {
@@ -28,7 +30,7 @@ Envelope* EnvelopeOf(const actord_event& event, Lane& lane) {
   Envelope* envelope = nullptr;
   if (event.type == ACTORD_EVENT_EXIT) {
     envelope = detail::NewWithHeader(
-        ACTORD_EVENT_EXIT,
+        kEventKeptExit,
         ExitHeader{.from = event.from, .reason = event.reason, .end = 0}, topic,
         event.payload, lane);
     envelope->completion.tag = event.tag;
@@ -46,31 +48,99 @@ Envelope* EnvelopeOf(const actord_event& event, Lane& lane) {
   return envelope;
 }
 
-}  // namespace
-
-absl::Status PushUnseen(std::string_view unseen, Process& process,
-                        uint32_t generation, Lane& lane) {
-  DecodedRecord decoded;
-  absl::Status status = Decode(unseen, lane, decoded);
-  if (!status.ok()) return status;
-  EnvelopeList later = std::exchange(process.urgent_taken, {});
-  for (const actord_event& event : decoded.events) {
-    Envelope* const envelope = EnvelopeOf(event, lane);
+// The events from number `from` on.
+UnseenEvents NewEvents(const DecodedRecord& decoded, size_t from,
+                       uint32_t generation, Lane& lane) {
+  UnseenEvents unseen;
+  // The first step of the life has got events already if `from` is not 0.
+  const size_t first = from == 0 ? Inbox::kMaxEvents : 0;
+  for (size_t i = from; i < decoded.events.size(); ++i) {
+    Envelope* const envelope = EnvelopeOf(decoded.events[i], lane);
     envelope->generation = generation;
-    process.urgent_taken.PushBack(envelope);
+    if (i < first) {
+      unseen.first.PushBack(envelope);
+      continue;
+    }
+    unseen.rest.PushBack(envelope);
+    ++unseen.rest_count;
+    unseen.rest_units += envelope->units();
   }
+  return unseen;
+}
+
+void Free(EnvelopeList& list, Lane& lane) {
+  while (Envelope* const envelope = list.PopFront()) lane.Free(envelope);
+}
+void Free(UnseenEvents& unseen, Lane& lane) {
+  Free(unseen.first, lane);
+  Free(unseen.rest, lane);
+}
+
+// Puts all of them before the other events of the process. `rest` is counted.
+void Push(UnseenEvents&& unseen, Process& process) {
+  EnvelopeList later = std::exchange(process.urgent_taken, unseen.first);
   while (Envelope* const envelope = later.PopFront()) {
     process.urgent_taken.PushBack(envelope);
   }
+  Envelope* const newer = process.in_hand;
+  Envelope* last = nullptr;
+  while (Envelope* const envelope = unseen.rest.PopFront()) {
+    if (last == nullptr) {
+      process.in_hand = envelope;
+    } else {
+      last->SetNext(envelope);
+    }
+    last = envelope;
+    last->SetNext(newer);
+  }
+}
+
+absl::Status NoRoom(uint64_t count) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("continue_as hands on so many messages and exits that the "
+                   "mailbox of the process has no room for ",
+                   count, " of them"));
+}
+
+}  // namespace
+
+absl::Status PushUnseen(std::string_view bytes, uint64_t left, Process& process,
+                        Lane& lane) {
+  ACTORD_ASSERT((process.activity.load() & Activity::kEnded) != 0,
+                "continuing.h: the process is not live yet");
+  DecodedRecord decoded;
+  absl::Status status = Decode(bytes, lane, decoded);
+  if (!status.ok()) return status;
+  const size_t all = decoded.events.size();
+  if (left > all) return absl::InvalidArgumentError("there are too few");
+  UnseenEvents unseen =
+      NewEvents(decoded, left == 0 ? 0 : all - left,
+                process.generation.load(std::memory_order_relaxed), lane);
+  if (!Activity::AddOlder(process.activity, unseen.rest_count,
+                          unseen.rest_units)) {
+    Free(unseen, lane);
+    return NoRoom(unseen.rest_count);
+  }
+  Push(std::move(unseen), process);
   return status;
 }
 
-void Continuing::FailOwedCalls(std::vector<uint64_t> owed) {
+std::optional<EndCause> Continuing::Prepare(Process& process, const Turn& turn,
+                                            std::vector<uint64_t> owed) {
   StepRecord& record = caller_.record();
+  ACTORD_ASSERT(record.continuation != nullptr,
+                "continuing.h: the process begins again");
   DecodedRecord decoded;
   const absl::Status status =
       Decode(record.continuation->unseen, lane_, decoded);
   ACTORD_ASSERT(status.ok(), "continuing.cc: the record's events are encoded");
+  unseen_ = NewEvents(decoded, 0, turn.generation, lane_);
+  if (!Activity::AddOlder(process.activity, unseen_.rest_count,
+                          unseen_.rest_units)) {
+    Free(unseen_, lane_);
+    const absl::Status why = NoRoom(std::exchange(unseen_, {}).rest_count);
+    return EndCause{EndKind::kLimit, why.code(), std::string(why.message())};
+  }
   absl::flat_hash_set<uint64_t> kept;
   for (const actord_event& event : decoded.events) kept.insert(event.call);
   for (const Effect& effect : record.effects) {
@@ -87,6 +157,13 @@ void Continuing::FailOwedCalls(std::vector<uint64_t> owed) {
     record.effects.emplace_back(std::in_place_type<ReplyEffect>,
                                 ReplyEffect{Content(failure), call});
   }
+  return std::nullopt;
+}
+
+void Continuing::Abandon(Turn& turn) {
+  turn.Took(unseen_.rest_count, unseen_.rest_units);
+  Free(unseen_, lane_);
+  unseen_ = {};
 }
 
 void Continuing::EndLife(Process& process, Turn& turn,
@@ -105,9 +182,7 @@ void Continuing::EndLife(Process& process, Turn& turn,
     process.input =
         lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(next->input));
   }
-  const absl::Status status =
-      PushUnseen(next->unseen, process, turn.generation, lane_);
-  ACTORD_ASSERT(status.ok(), "continuing.cc: the record's events are encoded");
+  Push(std::exchange(unseen_, {}), process);
 }
 
 }  // namespace actord::runtime

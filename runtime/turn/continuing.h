@@ -7,17 +7,22 @@
 //   calls without an answer yet  failed, by replies among the effects of the
 //                                last step. A call that is handed on stays.
 //
-// The messages and exits that the process hands on come first in
-// `urgent_taken`, so the first step after Init gets all of them.
+// The messages and exits that the process hands on come before all others. The
+// first ones, as many as a step can get, are in `urgent_taken`, so the first
+// step after Init gets them. The others are the oldest messages of the mailbox,
+// and are counted there, also above the limits of the mailbox: senders are
+// refused until the process has got enough of them.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/process/outcome.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/process.h"
 #include "runtime/scheduler/lane.h"
@@ -28,6 +33,14 @@
 
 namespace actord::runtime {
 
+// Envelopes of what a former life hands on, oldest first.
+struct UnseenEvents {
+  EnvelopeList first;  // for the first step
+  EnvelopeList rest;   // for the mailbox, which counts them
+  uint64_t rest_count = 0;
+  uint64_t rest_units = 0;
+};
+
 class Continuing {
  public:
   Continuing(StepCaller& caller, Upgrader& upgrader, Lane& lane)
@@ -35,10 +48,16 @@ class Continuing {
   Continuing(const Continuing&) = delete;
   Continuing& operator=(const Continuing&) = delete;
 
-  // Adds replies to the effects of the record. They fail each call of `owed`
-  // that the record's continuation does not hand on. Precondition: the process
-  // begins again.
-  void FailOwedCalls(std::vector<uint64_t> owed);
+  // Makes room in the mailbox for what the record's continuation hands on. Adds
+  // replies to the effects of the record, which fail each call of `owed` that
+  // the continuation does not hand on. EndLife or Abandon follows. A cause: the
+  // mailbox has no room, so the process ends. Precondition: the process begins
+  // again.
+  [[nodiscard]] std::optional<EndCause> Prepare(Process& process,
+                                                const Turn& turn,
+                                                std::vector<uint64_t> owed);
+  // The process ends instead.
+  void Abandon(Turn& turn);
   // Ends the life when the effects of its last step are applied, and takes the
   // record's continuation. Then Init is due, with the new input and method.
   // `withdrawn`: see YieldBroker::CloseOthers.
@@ -49,13 +68,15 @@ class Continuing {
   StepCaller& caller_;
   Upgrader& upgrader_;
   Lane& lane_;
+  UnseenEvents unseen_;
 };
 
-// Puts the events that a former life has handed on before all others of
-// `urgent_taken`. `unseen` is encoded as Continuation::unseen. Call this in the
-// turn of the process, or before the process runs. An error: the bytes are
-// damaged, and nothing has changed.
-absl::Status PushUnseen(std::string_view unseen, Process& process,
-                        uint32_t generation, Lane& lane);
+// Brings back the events that a former life has handed on and that no step has
+// got, as EndLife has left them. `bytes` is encoded as Continuation::unseen.
+// `left`: how many events these are, the last ones; 0: all. Precondition: the
+// process is not live yet. INVALID_ARGUMENT: the bytes are damaged.
+// RESOURCE_EXHAUSTED: the mailbox has no room.
+absl::Status PushUnseen(std::string_view bytes, uint64_t left, Process& process,
+                        Lane& lane);
 
 }  // namespace actord::runtime

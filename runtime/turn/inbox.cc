@@ -92,6 +92,11 @@ bool Inbox::IsTaken(const Process& process, Turn& turn, Envelope* envelope) {
     TakeChain(process, turn, envelope);
     return false;
   }
+  if (envelope->type == kEventKeptExit) {
+    // The former life has taken it already.
+    envelope->type = ACTORD_EVENT_EXIT;
+    return true;
+  }
   if (envelope->type != ACTORD_EVENT_EXIT ||
       envelope->generation != turn.generation ||
       ties_.TakeExit(processes_.PidOf(process, turn.generation), *envelope)) {

@@ -56,8 +56,8 @@ class Inbox {
   // (continuing.h). Precondition: it is in `urgent_taken`. Not asserted: a
   // search of the list would cost more than the turn.
   static bool IsUnseen(const Envelope& event) {
-    return event.type == ACTORD_EVENT_MESSAGE ||
-           event.type == ACTORD_EVENT_EXIT || event.type == kEventKeptCall;
+    return event.type == ACTORD_EVENT_MESSAGE || event.type == kEventKeptExit ||
+           event.type == kEventKeptCall;
   }
   // Takes the next event out of `urgent_taken` and uncharges it; null: there is
   // none.

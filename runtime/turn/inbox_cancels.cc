@@ -28,17 +28,19 @@
 
 namespace actord::runtime {
 
-static_assert(Inbox::kMaxEvents == ACTORD_UNSEEN_MAX);
+static_assert(Inbox::kMaxEvents == rules::kMaxStepEvents);
 
 bool Inbox::TakeOrder(Process& process, Turn& turn, Envelope* envelope) {
   const uint16_t type = envelope->type;
   if (IsUnseen(*envelope)) {
     // All of them are events of one step, the first one of a life.
-    batch_[turn.count++] = envelope;
-    while (turn.count < kMaxEvents) {
+    for (Envelope* unseen = envelope; unseen != nullptr;) {
+      if (unseen->type == kEventKeptExit) unseen->type = ACTORD_EVENT_EXIT;
+      batch_[turn.count++] = unseen;
       const Envelope* const next = process.urgent_taken.head();
-      if (next == nullptr || !IsUnseen(*next)) break;
-      batch_[turn.count++] = process.urgent_taken.PopFront();
+      unseen = turn.count < kMaxEvents && next != nullptr && IsUnseen(*next)
+                   ? process.urgent_taken.PopFront()
+                   : nullptr;
     }
     return true;
   }

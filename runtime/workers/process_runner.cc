@@ -181,7 +181,15 @@ int32_t ProcessRunner::BeginAgain(Process& process, Turn& turn) {
   const bool begins = BeginsAgain(input, record);
   process.next_tag = record.next_tag;
   parts.caller.SealRecord();
-  if (begins) parts.continuing.FailOwedCalls(parts.caller.OwedCallsOf(process));
+  if (begins) {
+    auto no_room = parts.continuing.Prepare(process, turn,
+                                            parts.caller.OwedCallsOf(process));
+    if (no_room) {
+      parts.applier.Rollback(record);
+      parts.teardown.End(process, turn, *std::move(no_room));
+      return kHasEnded;
+    }
+  }
   parts.applier.Apply(record, process, input.self);
   if (!begins) {
     EndAfterStep(process, turn);

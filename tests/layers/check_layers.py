@@ -101,7 +101,7 @@ MAY_INCLUDE = [
     ("client/commands/store/", SYSTEM | RPC | {"text", "runtime", "client", "cli11", "json"}),
     ("client/commands/plugins/", SYSTEM | RPC | {"text", "runtime", "client", "cli11", "json"}),
     ("client/plugin_check/", SYSTEM | {
-        "abi", "absl", "handlers", "rules", "runtime", "client"}),
+        "abi", "absl", "handlers", "identity", "rules", "runtime", "client", "toml"}),
     ("client/contexts/", SYSTEM | {"text", "absl", "identity", "client", "toml"}),
     ("client/", SYSTEM | RPC | {"text", "identity", "client", "cli11", "json"}),
     ("bench/", SYSTEM | RPC | {

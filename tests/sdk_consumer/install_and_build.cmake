@@ -80,6 +80,7 @@ write_block("```cmake\n# CMakeLists.txt" "${guide}/cpp/CMakeLists.txt")
 write_block("```cpp\n// door.cc" "${guide}/cpp/door.cc")
 write_block("```cpp\n// door_test.cc" "${guide}/cpp/door_test.cc")
 write_block("```cpp\n// parcel.cc" "${guide}/coroutine/parcel.cc")
+write_block("```cpp\n// subscription.cc" "${guide}/coroutine/subscription.cc")
 write_block("```cpp\n// meter.cc" "${guide}/durable/meter.cc")
 write_block("```c\n#include <actord/abi.h>" "${guide}/c/hello.c")
 file(WRITE "${guide}/coroutine/CMakeLists.txt"
@@ -103,6 +104,7 @@ set(gxx g++ -std=c++20 -fno-gnu-unique)
 build_plainly("${SOURCE_DIR}/cpp/greeter.cc" "${plain}/greeter.so" ${gxx})
 build_plainly("${guide}/cpp/door.cc" "${plain}/door.so" ${gxx})
 build_plainly("${guide}/coroutine/parcel.cc" "${plain}/parcel.so" ${gxx})
+build_plainly("${guide}/coroutine/subscription.cc" "${plain}/subscription.so" ${gxx})
 build_plainly("${guide}/durable/meter.cc" "${plain}/meter.so" ${gxx})
 build_plainly("${SOURCE_DIR}/c/tally.c" "${plain}/tally.so" gcc)
 build_plainly("${guide}/c/hello.c" "${plain}/hello.so" gcc)
@@ -124,6 +126,7 @@ test_plugins("${plain}/greeter.so" "${plain}/tally.so" "${plain}/door.so"
 
 # The tests of plugins, in the harness.
 run("${WORK_DIR}/cpp/greeter_test" "${WORK_DIR}/cpp/greeter.so")
+run("${WORK_DIR}/cpp/subscription_test" "${plain}/subscription.so")
 run("${guide}/cpp/build/door_test")
 
 if(ACTORD)

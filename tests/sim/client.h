@@ -19,7 +19,7 @@ class Client {
 
   // Performs `acts` actions, with pauses.
   void Run(uint64_t acts);
-  // (15) of world.h: submits the stranger and sends to it, one message at a
+  // (16) of world.h: submits the stranger and sends to it, one message at a
   // time, for as long as the world goes on, and at most `notes`.
   void RunStranger(uint64_t notes);
 

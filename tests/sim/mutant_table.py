@@ -309,6 +309,16 @@ MUTANTS = {
         "queue.lines.Push(process, owner);",
         "queue.lines.Push(process, Owner::kNobody);",
         "the processes of all owners wait in one line"),
+    "STATE_KEPT": (
+        "runtime/turn/continuing.cc",
+        "  caller_.Close(process, type, std::exchange(process.state, nullptr));\n",
+        "  (void)std::exchange(process.state, nullptr);\n",
+        "a process begins again, and its former state is kept"),
+    "UNSEEN_LOST": (
+        "runtime/turn/continuing.cc",
+        "  for (size_t i = from; i < decoded.events.size(); ++i) {\n",
+        "  for (size_t i = from; i + 1 < decoded.events.size(); ++i) {\n",
+        "the last event that a process hands on to its next life is lost"),
     "NO_SECOND_TURN": (
         "runtime/workers/worker.cc",
         "    if (global_first_ && first == First::kOwn) first = First::kGlobal;\n", "",

@@ -1,7 +1,9 @@
 #include "tests/sim/process.h"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace actord::sim {
 
@@ -25,7 +27,14 @@ Status SimProcess::Init(std::string_view, const actord::Payload& input) {
   std::memcpy(&actor_, input.bytes.data(), sizeof(actor_));
   World& world = *actor_->world;
   const CallScope call(*actor_, "Init");
-  world.Check(actor_->inits++ == 0, actor_, "Init twice");
+  std::memcpy(&life_, input.bytes.data() + sizeof(actor_), sizeof(life_));
+  world.Check(life_ == actor_->lives, actor_, "Init with a former input");
+  world.Check(actor_->inits++ == actor_->closes, actor_, "Init before Close");
+  if (std::exchange(actor_->begins_again, false)) {
+    runtime::FailPoint();
+    return {};
+  }
+  world.Check(actor_->inits == 1, actor_, "Init twice");
   world.Check(!actor_->poisoned, actor_,
               "a step that failed has started a process");
   ++world.inits;
@@ -47,8 +56,10 @@ void SimProcess::Close() {
     const CallScope call(*actor_, "Close");
     world.Check(actor_->live, actor_, "Close without Init");
     runtime::FailPoint();
-    world.CheckWhyEnded(*actor_);
     ++actor_->closes;
+    if (actor_->begins_again) return;
+    world.CheckWhyEnded(*actor_);
+    world.handed_on_in_vain += actor_->handed_on;
     actor_->live = false;
     --world.live;
   }
@@ -60,6 +71,8 @@ void SimProcess::Step(Events events, StepOutput& out) {
   const CallScope call(*actor_, "Step");
   world.Check(actor_->live, actor_, "Step without Init");
   world.Check(!actor_->done, actor_, "Step after Done");
+  world.Check(life_ == actor_->lives && !actor_->begins_again, actor_,
+              "its state is that of a former life");
   ++actor_->steps;
   ++world.steps;
   world.CheckOrder(*actor_);
@@ -83,8 +96,13 @@ void SimProcess::Step(Events events, StepOutput& out) {
     world.schedule.SleepFor(Draw(30'000'000), /*busy=*/true);
   }
   runtime::FailPoint();
-  for (const Event event : events) See(event, out);
-  if (fails_) {
+  const size_t last = fails_ || ends ? events.size() + 1 : DrawLast(events);
+  for (size_t i = 0; i < std::min(last, events.size()); ++i) {
+    See(events[i], out);
+  }
+  if (last <= events.size()) {
+    BeginAgain(events.From(last), out);
+  } else if (fails_) {
     ActAndFail(out);
   } else if (ends || actor_->cancelled) {
     Done(out);
@@ -100,6 +118,36 @@ void SimProcess::Step(Events events, StepOutput& out) {
   world.CountSpin(*actor_);
   if (world.steps % 8 == 0) world.CheckWaiting();
   world.schedule.Boundary();
+}
+
+size_t SimProcess::DrawLast(const Events& events) {
+  const size_t never = events.size() + 1;
+  // Its yields would be cancelled, and calls that it has not answered fail.
+  if (!actor_->outstanding.empty() || !actor_->calls.empty() ||
+      actor_->is_stranger || actor_->cancelled || Draw(16) != 0) {
+    return never;
+  }
+  const size_t last = Draw(events.size() + 1);
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event event = events[i];
+    // It would end as cancelled.
+    if (event.is_cancel()) return never;
+    // Its answer.
+    if (i < last && event.call() != 0) return never;
+  }
+  return last;
+}
+
+void SimProcess::BeginAgain(const Events& unseen, StepOutput& out) {
+  actor_->handed_on = static_cast<uint64_t>(
+      std::count_if(unseen.begin(), unseen.end(), [](const Event& event) {
+        return event.is_message() && event.call() == 0;
+      }));
+  actor_->begins_again = true;
+  std::string input = InputOf(actor_);
+  const uint64_t life = ++actor_->lives;
+  std::memcpy(input.data() + sizeof(actor_), &life, sizeof(life));
+  out.ContinueAs(input, "", unseen);
 }
 
 void SimProcess::See(const Event& event, StepOutput& out) {
@@ -139,6 +187,7 @@ void SimProcess::SeeMessage(const Event& event, StepOutput& out) {
                              " came instead of " + std::to_string(next));
   }
   next = note.number + 1;
+  if (actor_->handed_on != 0) --actor_->handed_on;
   ++actor_->received;
   ++world.received;
   world.Check(event.from().empty() == (note.from >= kFirstClient), actor_,

@@ -35,6 +35,10 @@ class SimProcess : public Process {
   void UnlinkOne(StepOutput& out);
   void GiveUpOne(StepOutput& out);
   void TieAndFail(StepOutput& out);
+  // (15): how many of the events the last step of a life sees; more than there
+  // are: the life goes on.
+  size_t DrawLast(const Events& events);
+  void BeginAgain(const Events& unseen, StepOutput& out);
   void Act(StepOutput& out);
   void Flood(StepOutput& out);
   void Decide(StepOutput& out);
@@ -47,6 +51,7 @@ class SimProcess : public Process {
   uint64_t Draw(uint64_t below) { return actor_->random.Next() % below; }
 
   Actor* actor_ = nullptr;
+  uint64_t life_ = 1;
   // True: this step will fail.
   bool fails_ = false;
 };

@@ -25,7 +25,7 @@ struct Summary {
   uint64_t longest_wait = 0;
   // Maximum allowed for that wait.
   uint64_t bound = 0;
-  // (15) of world.h.
+  // (16) of world.h.
   uint64_t longest_of_stranger = 0;
 };
 

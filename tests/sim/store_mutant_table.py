@@ -58,13 +58,13 @@ STORE_MUTANTS = {
         "an end is seen before it is durable"),
     "ANSWERED_AT_ONCE": (
         "runtime/effects/durable_applier.cc",
-        "      step.record_at, [handle = caller.handle, content, &calls = shared_.calls,\n",
-        "      0, [handle = caller.handle, content, &calls = shared_.calls,\n",
+        "      step.record_at,\n      [handle = caller.handle, content = Own(",
+        "      0,\n      [handle = caller.handle, content = Own(",
         "a call from outside is answered before the step is durable"),
     "TOLD_AT_ONCE": (
         "runtime/effects/logged_sends.cc",
-        "      record, [message, to, by, &delivery = delivery_,\n",
-        "      0, [message, to, by, &delivery = delivery_,\n",
+        "      record,\n      [owned = Own(message, shared_lane_), to, by,",
+        "      0,\n      [owned = Own(message, shared_lane_), to, by,",
         "a volatile process has a message before the step is durable"),
     "TASK_AT_ONCE": (
         "runtime/effects/durable_yields.cc",
@@ -73,8 +73,8 @@ STORE_MUTANTS = {
         "a task is in the list before its step is durable"),
     "HANDLER_AT_ONCE": (
         "runtime/effects/durable_yields.cc",
-        "      begin.record,\n      [self, by = OwnerOf(process), handle",
-        "      0,\n      [self, by = OwnerOf(process), handle",
+        "After(begin.record, [self, by = OwnerOf(process), handle,\n",
+        "After(0, [self, by = OwnerOf(process), handle,\n",
         "a plugin's handler is called before the step is durable"),
     "HANDLER_AGAIN": (
         "runtime/effects/durable_yields.cc",
@@ -111,8 +111,8 @@ STORE_MUTANTS = {
         "a restart forgets the ids of calls"),
     "CALL_ANSWERED_AT_ONCE": (
         "runtime/effects/durable_applier.cc",
-        "        step.record_at, [call = reply.call, content, &calls = shared_.calls,\n",
-        "        0, [call = reply.call, content, &calls = shared_.calls,\n",
+        "        step.record_at,\n        [call = reply.call, content = Own(",
+        "        0,\n        [call = reply.call, content = Own(",
         "a call with an id is answered before the step is durable"),
     "CALL_ANSWER_FORGOTTEN": (
         "runtime/store/journal_applier_ids.cc",
@@ -166,6 +166,11 @@ STORE_MUTANTS = {
         "  } else if (Pid other; names_.Register(request.name, *pid, other).ok()) {\n"
         "    FailPoint();\n    commit();\n  } else {\n",
         "a name is held before its process is in the journal"),
+    "UNSEEN_NOT_STORED": (
+        "runtime/recovery.cc",
+        "      PushUnseen(entry.unseen, entry.unseen_left, process, lane);\n",
+        "      PushUnseen(\"\", 0, process, lane);\n",
+        "what a process hands on to its next life is lost in a restart"),
     "EFFECT_FIRST": (
         "runtime/durable_turn/durable_step.cc",
         "    position = durable().Append(step);\n",

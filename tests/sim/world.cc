@@ -25,7 +25,7 @@ std::string BytesOf(const Note& note, size_t padding) {
 CallScope::CallScope(Actor& actor, const char* name) : actor_(actor) {
   World& world = *actor.world;
   world.Check(!actor.busy, &actor, "two calls at once");
-  world.Check(actor.closes == 0, &actor, "a call after Close");
+  world.Check(!actor.is_closed(), &actor, "a call after Close");
   actor.busy = true;
   if (world.schedule.traces()) {
     world.schedule.Trace("%s: %s", World::NameOf(actor).c_str(), name);
@@ -230,7 +230,7 @@ void World::CheckWaiting() {
   most_ready_ = std::max(most_ready_, core->LiveProcesses());
   if (most_ready_ > kMostForBound || limits.priorities_differ) return;
   for (const auto& actor : actors_) {
-    if (actor->closes == 0) CheckWaitOf(*actor);
+    if (!actor->is_closed()) CheckWaitOf(*actor);
   }
 }
 
@@ -284,7 +284,7 @@ void World::CheckOrder(Actor& runs) {
   if (!limits.order_is_strict || shutdown_begun) return;
   runs.waits_in_order = false;
   for (const auto& actor : actors_) {
-    if (actor.get() != &runs && actor->closes == 0) CheckOrderOf(*actor, runs);
+    if (actor.get() != &runs && !actor->is_closed()) CheckOrderOf(*actor, runs);
   }
 }
 
@@ -347,7 +347,8 @@ void World::CheckEnd(const runtime::RuntimeStats& stats) {
     const Process& process = core->processes.At(slot);
     late += Activity::Messages(process.activity);
   }
-  const uint64_t messages = stats.dead_letters + received + late;
+  const uint64_t messages =
+      stats.dead_letters + received + late + handed_on_in_vain;
   if (!limits.are_tied) same(messages, sent, "messages");
   // Calls are dead letters, too. Calls and exits may also be late.
   Check(messages >= sent && messages <= sent + calls + ties, nullptr,

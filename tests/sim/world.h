@@ -29,7 +29,9 @@
 //       ended process;
 //  (14) no two processes hold a name, and no look-up finds a process that had
 //       ended before;
-//  (15) a message for the lone process of another owner waits at most a bounded
+//  (15) a process that begins again is closed, begins with its new input in a
+//       new state, and gets the handed-on events before all other messages;
+//  (16) a message for the lone process of another owner waits at most a bounded
 //       number of rounds, with a crowd of any size (docs/scheduler.md).
 //
 // Thread-safety: one thread (schedule.h), whose fibers switch only at fail
@@ -100,9 +102,14 @@ struct Actor {
   runtime::Pid pid;  // empty until known
 
   bool busy = false;  // a call into it is running
-  int inits = 0;
-  int closes = 0;
-  bool live = false;  // Init succeeded, Close has not been called
+  uint64_t inits = 0;
+  uint64_t closes = 0;
+  uint64_t lives = 1;         // it begins one more with each ContinueAs
+  bool begins_again = false;  // a step said so, and Init has not been called
+  uint64_t handed_on = 0;     // messages of a former life that no step has seen
+  bool live = false;  // Init succeeded, the last Close has not been called
+  // The Close of its last life has been called.
+  [[nodiscard]] bool is_closed() const { return closes == lives; }
   uint64_t steps = 0;
   bool done = false;    // said Done
   bool failed = false;  // by a step of its own
@@ -133,7 +140,7 @@ struct Actor {
   uint64_t waits_since_step = 0;
   uint64_t waits_since_spin = 0;
 
-  // (15): the lone process of its owner.
+  // (16): the lone process of its owner.
   bool is_stranger = false;
   bool has_note = false;  // a message is on its way to the stranger
   uint64_t note_since_round = 0;
@@ -178,7 +185,7 @@ class World {
     bool steps_last = false;       // many processes block their thread
     bool are_tied = false;         // they call, watch and name each other
     bool is_crowded = false;    // players, spinners, and a flood of short ones
-    bool has_stranger = false;  // a crowd and another owner (15)
+    bool has_stranger = false;  // a crowd and another owner (16)
     // A refusal that names the holder of a name comes later, when the disk has
     // all that it may rest on. So nobody submits under a name.
     bool has_store = false;
@@ -236,7 +243,7 @@ class World {
   void CheckQuiet(uint64_t next_ns);
   // (7): called from time to time.
   void CheckWaiting();
-  // (15): called when a step of the stranger begins.
+  // (16): called when a step of the stranger begins.
   void CheckStranger(Actor& stranger);
   // (8): called when a step of `runs` begins.
   void CheckOrder(Actor& runs);
@@ -263,7 +270,10 @@ class World {
   uint64_t awaits = 0, await_answers = 0;
   uint64_t sent = 0;      // sum of sent_to_it
   uint64_t received = 0;  // sum
-  uint64_t yields = 0;    // in successful steps
+  // Messages that a step had got, that a process handed on to its next life,
+  // and that no step of that life has seen.
+  uint64_t handed_on_in_vain = 0;
+  uint64_t yields = 0;  // in successful steps
   uint64_t completions = 0;
   uint64_t next_yield = 1;
   uint64_t calls = 0;                           // including those from outside
@@ -278,7 +288,7 @@ class World {
 
   // (7): the bound for `ready` processes that are ready at once.
   static uint64_t BoundOf(uint64_t ready) { return 66 * ready + 3; }
-  // (15): for two owners.
+  // (16): for two owners.
   static constexpr uint64_t kBoundOfStranger = 4 * 2 + 4;
   // The bound for a process that continues.
   static uint64_t BoundBehind(uint64_t ready) { return 244 * ready + 3; }
@@ -332,8 +342,11 @@ class CallScope {
   Actor& actor_;
 };
 
+// The input of the first life.
 inline std::string InputOf(const Actor* actor) {
-  return {reinterpret_cast<const char*>(&actor), sizeof(actor)};
+  const uint64_t life = 1;
+  return std::string(reinterpret_cast<const char*>(&actor), sizeof(actor)) +
+         std::string(reinterpret_cast<const char*>(&life), sizeof(life));
 }
 std::string BytesOf(const Note& note, size_t padding);
 

@@ -9,6 +9,7 @@
 #include "client/commands/plugins/check_output.h"
 #include "client/commands/store/store_path.h"
 #include "client/output/text.h"
+#include "client/plugin_check/daemon_limits.h"
 #include "client/plugin_check/plugin_check.h"
 
 namespace actord::client {
@@ -17,6 +18,7 @@ namespace {
 struct CheckFlags {
   std::string file;
   std::string store;
+  std::string config;
   uint64_t limit = 20;
   bool all = false;
   std::string process_timeout = "10s";
@@ -46,11 +48,16 @@ ExitStatus RunCheck(Invocation& invocation, const CheckFlags& flags) {
         UsageError("--process-timeout: " +
                    std::string(process_timeout.status().message())));
   }
+  const auto limits = flags.config.empty()
+                          ? absl::StatusOr<DaemonLimits>(DaemonLimits{})
+                          : ReadDaemonLimits(flags.config);
+  if (!limits.ok()) return FailCheck(invocation, limits.status());
   CheckOutput output(invocation,
                      flags.all ? std::nullopt : std::optional(flags.limit));
   PluginCheckOptions options{
       .file = flags.file,
       .store = WithoutEndSlash(flags.store),
+      .limits = *limits,
       .process_timeout = *process_timeout,
       .deadline = invocation.deadline(),
       .cancellation = &invocation.environment().cancellation};
@@ -84,12 +91,17 @@ FILE. No process takes a new step, and no command, message or timer leaves.
   FAILS      Snapshot or Restore refuses, or FILE lacks the type
   CRASHES    the code crashes, or ends the program
   TIMES_OUT  the code does not return within --process-timeout
+  NOT_TRIED  8 processes of its type have crashed or timed out, so the other ones of that
+             type are not tried
+
+Give the daemon's configuration file with --config if it sets limits.max_payload_bytes,
+store.max_record_bytes or store.segment_bytes. Otherwise their defaults decide.
 
 The code runs in child processes, as your user, so run the command as the user of the
 daemon. -o json has an object for the plugin, each version that processes are of, each
 process, each type, and the result; -o name has the PIDs that are not fine.
-Exit status: 0 all processes upgrade or stay, 1 at least one does not, 2 no plugin,
-3 no file or no store, 4 others can write to a file, 78 damaged store.
+Exit status: 0 all processes upgrade or stay, 1 at least one does not, or was not tried,
+2 no plugin or a wrong configuration, 3 no file or no store, 4 others can write to a file, 78 damaged store.
 
 Examples:
   actorctl backup /backup/now && actorctl plugin check orders-2.so --store /backup/now
@@ -112,6 +124,11 @@ void AddPluginCheck(CLI::App& plugin, Action& chosen) {
                    "Directory of a backup, or of the store of a daemon that "
                    "has ended; required")
       ->type_name("DIR");
+  command
+      ->add_option("--config", flags->config,
+                   "Configuration file of the daemon, for its limits of "
+                   "payloads and records")
+      ->type_name("FILE");
   CLI::Option* limit =
       command
           ->add_option("--limit", flags->limit,

@@ -23,7 +23,8 @@ constexpr std::array<std::pair<const char*, const char*>, kCheckOutcomes>
                   {"diverge", "DIVERGE"},
                   {"fail", "FAIL"},
                   {"crash", "CRASH"},
-                  {"time_out", "TIME OUT"}}};
+                  {"time_out", "TIME OUT"},
+                  {"not_tried", "NOT TRIED"}}};
 
 const char* NameOfThen(runtime::TrialResult::Then then) {
   switch (then) {

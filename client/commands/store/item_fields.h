@@ -180,6 +180,10 @@ void Visit(T& item, V& visit) {
   visit("spawn_tag", entry.yield);
   visit("request", entry.request);
   visit.Bytes("init", entry.init);
+  visit("life_after_step", entry.life_after_step);
+  visit("life_from_tag", entry.life_from_tag);
+  visit.Bytes("unseen", entry.unseen);
+  visit("unseen_left", entry.unseen_left);
   visit("turn", image.turn);
   visit("cancel_requested", image.cancel_requested);
   visit("cancel_deadline_ns", image.cancel_deadline_ns);

@@ -58,18 +58,13 @@ typedef struct actord_continuation {
   /* The input of the next `init`. */
   actord_payload input;
   /* Events that steps have got and that the process has not handled, oldest
-   * first. The first step after `init` gets the messages and exits among them
-   * again, before all other events: at most ACTORD_UNSEEN_MAX, or the step
-   * fails. Other events belong to the former life. A message keeps its sender
-   * and its `call`. May be NULL if there are none. */
+   * first. The steps after `init` get the messages and exits among them again,
+   * before all other messages and exits. The first step gets as many as a step
+   * can get; the other ones are in the mailbox, and count there. Other events
+   * belong to the former life. A message keeps its sender and its `call`. May
+   * be NULL if there are none. */
   const actord_event* const* unseen;
 } actord_continuation;
-
-enum {
-  /* The most events that a process hands on to its next life: as many as a
-   * step can get. */
-  ACTORD_UNSEEN_MAX = 319
-};
 
 #ifdef __cplusplus
 } /* extern "C" */

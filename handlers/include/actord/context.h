@@ -193,9 +193,9 @@ class Context {
 
   // Begins the process again when Main returns a value, instead of ending it:
   // `co_return ctx.ContinueAs(input);` in a Main without a result. The messages
-  // and exits that no coroutine has received, at most 319, are the first ones
-  // of the new Main. StepOutput::ContinueAs says what else stays. Calls without
-  // an answer, commands, SendAfter and Every end.
+  // and exits that no coroutine has received are the first ones of the new
+  // Main. StepOutput::ContinueAs says what else stays. Calls without an answer,
+  // commands, SendAfter and Every end.
   inline void ContinueAs(OwnedPayload input = {}, std::string method = {});
 
   // Waits, to be co_awaited. Each throws Cancelled, once, when the process is

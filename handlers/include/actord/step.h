@@ -253,8 +253,9 @@ class StepOutput : public StepContext {
   // owner. Its yields and calls are cancelled, and calls that it has not
   // answered fail with ABORTED. If Init refuses, the process ends. A process
   // that was asked to end ends now, as cancelled. `unseen`: events of
-  // this step that the process has not handled. The first Step of the new
-  // object gets the messages and exits among them again.
+  // this step that the process has not handled. The new object gets the
+  // messages and exits among them again, before all others: the first Step as
+  // many as a step can get, later Steps the rest.
   void ContinueAs(const Payload& input = {}, std::string_view method = {}) {
     ContinueAs(input, method, nullptr, 0);
   }

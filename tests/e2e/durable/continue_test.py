@@ -56,6 +56,20 @@ class Continue(StoreCase):
         history = self.actorctl("history", pid).stdout
         self.assertIn("continue as run", history)
         self.assertIn(str(expected), history)
+        # An export has what the newest life needs.
+        self.actor.send("@rounds", "add", b"1")
+        eventually(lambda: self.value(pid) == expected + 1, "the message to act")
+        self.kill()
+        exported = self.text_file(
+            self.actorctl("store", "export", self.store).stdout, "store.jsonl")
+        [process] = [line for line in exported.read_text().splitlines()
+                     if '"probe.rounds"' in line]
+        self.assertIn('"life_after_step"', process)
+        new = self.directory / "new"
+        self.actorctl("store", "import", new, exported)
+        self.store = new
+        self.start()
+        self.assertEqual(self.value("@rounds"), expected + 1)
 
 
 if __name__ == "__main__":

@@ -100,8 +100,8 @@ class PluginCheck(EmptyCase):
         table = self.actorctl("plugin", "check", book("2"), "--store", backup)
         self.assertRegex(table.stdout, rf"Plugin: +books 2, SHA-256 {digest('2')}\n"
                          rf"Present: +books 1, SHA-256 {digest('1')}, 2 processes")
-        self.assertRegex(table.stdout, r"page +image +1 +1 +0 +0 +0 +0 +0 +-\n")
-        self.assertRegex(table.stdout, r"story +replay +1 +1 +0 +0 +0 +0 +0 +-\n")
+        self.assertRegex(table.stdout, r"page +image +1 +1( +0){6} +-\n")
+        self.assertRegex(table.stdout, r"story +replay +1 +1( +0){6} +-\n")
         # The daemon does what the check says.
         self.stop()
         self.daemon = self.start_daemon(
@@ -169,11 +169,61 @@ class PluginCheck(EmptyCase):
         self.assertEqual(found["type"]["page"], {
             "process_type": "page", "durability": "image", "processes": 5,
             "upgrade": 2, "stay": 0, "diverge": 0, "fail": 0, "crash": 2,
-            "time_out": 1})
+            "time_out": 1, "not_tried": 0})
         limited = self.actorctl(
             "plugin", "check", book("5"), "--store", self.store, "--limit", "1",
             "--process-timeout", "500ms", status=FAILED)
         self.assertRegex(limited.stdout, "\n2 more are not fine; --all shows them")
+
+    def test_plugin_that_always_crashes_costs_a_bounded_number_of_children(self):
+        for number in range(10):
+            self.submit("page", f"crash {number}".encode(), topic="note")
+        story = self.submit("story", b"b")
+        self.stop()
+        found = self.check("5", status=FAILED)
+        pages = [one for one in found["process"].values()
+                 if one["process_type"] == "page"]
+        self.assertEqual([one["outcome"] for one in pages],
+                         ["CRASHES"] * 8 + ["NOT_TRIED"] * 2)
+        self.assertEqual(pages[-1]["why"],
+                         "8 processes of the type have crashed or timed out")
+        self.assertEqual(found["process"][story]["outcome"], "UPGRADES")
+        self.assertEqual((found["type"]["page"]["crash"],
+                          found["type"]["page"]["not_tried"]), (8, 2))
+
+    def test_limits_are_those_of_the_configuration(self):
+        self.stop()
+        limits = self.text_file('[limits]\nmax_payload_bytes = "4MiB"\n',
+                                "large.toml")
+        self.daemon = self.start_daemon(
+            "--store", self.store, "--plugin", book("1"), "--config", limits,
+            plugins=False)
+        self.actor = self.connect(self.daemon)
+        pids = [self.actor.submit(type_, durability=DURABLE)
+                for type_ in ("page", "story")]
+        for pid in pids:
+            for _ in range(2):
+                self.actor.send(pid, "note", b"x" * 700_000)
+            # An answer of more than the default limit.
+            self.assertGreater(len(self.actor.call(pid, "get").result.data),
+                               1_400_000)
+        self.stop()
+        found = self.check("2", status=FAILED)
+        self.assertEqual([found["process"][pid]["outcome"] for pid in pids],
+                         ["UPGRADES", "DIVERGES"])
+        found = self.check("2", "--config", limits)
+        self.assertEqual([found["process"][pid]["outcome"] for pid in pids],
+                         ["UPGRADES", "UPGRADES"])
+        small = self.text_file('[store]\nsegment_bytes = "4MiB"\n', "small.toml")
+        found = self.check("2", "--config", small, status=FAILED)
+        self.assertEqual(found["process"][pids[0]]["outcome"], "STAYS")
+        self.assertIn("does not fit into a record of 1048576 bytes",
+                      found["process"][pids[0]]["why"])
+        wrong = self.text_file("[limits]\nmax_payload_bytes = true\n", "wrong.toml")
+        refused = self.actorctl("plugin", "check", book("2"), "--store", self.store,
+                                "--config", wrong, status=USAGE)
+        self.assertIn("wrong.toml:2: limits.max_payload_bytes: must be a string or "
+                      "a whole number", refused.stderr)
 
     def test_wrong_files_and_stores_are_refused(self):
         self.submit("page", b"a")

@@ -122,16 +122,20 @@ TEST_F(HarnessContinue, InputThatDependsOnAStaticIsReported) {
                     HasSubstr("next life again: method '' with 'static2'")));
 }
 
-TEST_F(HarnessContinue, MoreMessagesThanAStepCanGetFailTheProcess) {
-  Harness harness(kContinuing);
-  const Pid probe = harness.Probe();
-  const Pid pid = harness.Submit("rounds");
-  for (int i = 0; i < 320; ++i) harness.Deliver(pid, "other", "!", probe);
-  harness.Deliver(pid, "visit", "a", probe);
-  harness.Deliver(pid, "visit", "b", probe);
-  const Outcome outcome = harness.ExpectEnded(pid);
-  EXPECT_EQ(outcome.kind, EndKind::kThrew);
-  EXPECT_EQ(outcome.status.code(), Code::kResourceExhausted);
+TEST_F(HarnessContinue, HandsOnMoreMessagesThanAStepCanGet) {
+  for (const bool crashes : {false, true}) {
+    Harness harness(kContinuing);
+    if (crashes) harness.CrashEverywhere();
+    const Pid probe = harness.Probe();
+    const Pid pid = harness.Submit("rounds");
+    for (int i = 0; i < 700; ++i) {
+      harness.Deliver(pid, "other", std::to_string(i), probe);
+    }
+    for (const char* text : {"a", "b", "c", "d", "e", "f"}) {
+      harness.Deliver(pid, "visit", text, probe);
+    }
+    EXPECT_EQ(harness.ExpectResult(pid).bytes, "abcdef0");
+  }
 }
 
 TEST_F(HarnessContinue, ImageTypeGoesOnUntilItsInitRefuses) {

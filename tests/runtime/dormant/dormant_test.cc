@@ -348,7 +348,8 @@ TEST_F(Dormant, ListsShowItAndWakeNobody) {
   const auto info = world_.runtime().Describe(asleep, Owner::kAny);
   ASSERT_TRUE(info.ok());
   EXPECT_EQ(info->state, ProcessState::kDormant);
-  EXPECT_EQ(world_.runtime().TypeNameOf(asleep).value(), "account");
+  EXPECT_EQ(world_.runtime().TypeNameOf(asleep, Owner::kAny).value(),
+            "account");
   EXPECT_TRUE(IsDormant(asleep));
 }
 

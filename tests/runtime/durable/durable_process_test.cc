@@ -339,6 +339,26 @@ TEST_F(DurableProcess, StopAnswersWhoeverWaits) {
   EXPECT_TRUE(refused->has_value());
 }
 
+// The memory of large contents is not that of a pool, so LeakSanitizer sees it.
+TEST_F(DurableProcess, ContentsThatWaitForTheDiskAreFreedAtACrash) {
+  const std::string large(8192, 'x');
+  world_.core->AddCommand("bill", ACTORD_HANDLER_POOLED, [](auto& call) {
+    call.Reply(ACTORD_OK, "billed");
+    return ACTORD_HANDLED;
+  });
+  const Pid puppet = world_.NewPuppet();
+  const Pid other = world_.NewPuppet("volatile", /*durable=*/false);
+  world_.Tell(puppet, "note", large);
+  const auto asked = world_.Ask(puppet);
+  const auto asked_once = world_.CallOnce("call-1", puppet, "get");
+  world_.Send(puppet, "send", FormatPid(other) + " note " + large);
+  world_.Send(puppet, "call", FormatPid(other) + " note " + large);
+  world_.Send(puppet, "yield", "bill " + large);
+  world_.Turn();
+  world_.Crash(/*keep_cache=*/false);
+  EXPECT_FALSE(asked->has_value() && (*asked)->find(large) == 0);
+}
+
 TEST_F(DurableProcess, FailedDiskAnswersNobody) {
   const Pid pid = world_.NewAccount(5);
   world_.disk.FailNext(SimulatedDisk::Call::kSync, "", EIO);

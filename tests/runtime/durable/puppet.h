@@ -24,7 +24,7 @@ namespace actord::runtime {
 //   linked TYPE           the same with a link
 //   yield COMMAND JSON    yields a command
 //   within MS COMMAND JSON  yields with a timeout
-//   call PID TOPIC        calls
+//   call PID TOPIC TEXT   calls
 //   send PID TOPIC TEXT   sends
 //   throw                 throws
 //   monitor PID, link PID, unlink PID
@@ -152,7 +152,8 @@ class BasicPuppet : public actord::Process {
       out.Yield(command, text, options);
     } else if (topic == "call") {
       const std::string_view to = Word(text);
-      out.Call(PidIn(to), text);
+      const std::string_view what = Word(text);
+      out.Call(PidIn(to), what, text);
     } else if (topic == "send") {
       const actord::Pid to = PidIn(Word(text));
       const std::string_view what = Word(text);

@@ -10,6 +10,15 @@
 
 namespace actord::runtime {
 
+std::string TurnOfExits(size_t count) {
+  actord_event exit{};
+  exit.type = ACTORD_EVENT_EXIT;
+  const std::vector<const actord_event*> events(count, &exit);
+  std::string turn;
+  EncodeTurn(events, StepRecord{}, turn);
+  return turn;
+}
+
 // Writes the events and effects of a step as a turn.
 class History::TurnWriter {
  public:

@@ -44,6 +44,10 @@ struct ActEvent {
   uint64_t tag = 0;
 };
 
+// The events of a life that hands on so many exits, as records::Continued has
+// them.
+std::string TurnOfExits(size_t count);
+
 // One record, with what it means.
 struct Act {
   uint64_t lsn = 0;

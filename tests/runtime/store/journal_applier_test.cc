@@ -163,7 +163,7 @@ TEST_F(Applier, BeginsAProcessAgain) {
     step = StepOf(a_, in_store ? 2 : 3);
     step.turn.next_tag = 3;
     step.continued = records::Continued{
-        .method = "other", .input = {"input", ""}, .unseen = "u"};
+        .method = "other", .input = {"input", ""}, .unseen = TurnOfExits(3)};
     Must(step);
     EXPECT_EQ(Lines("timer ").size(), 0u);
     // Only the messages are left in the mailbox.
@@ -175,7 +175,7 @@ TEST_F(Applier, BeginsAProcessAgain) {
     EXPECT_FALSE(entry.started);
     EXPECT_EQ(entry.method, "other");
     EXPECT_EQ(entry.input.bytes, "input");
-    EXPECT_EQ(entry.unseen, "u");
+    EXPECT_EQ(entry.unseen_left, 3u);
     EXPECT_EQ(entry.life_after_step, step.turn.step);
     EXPECT_EQ(Refusal(StepOf(a_, step.turn.step + 1)), "Init has not returned");
     Must(records::Started{.pid = a_,
@@ -193,7 +193,8 @@ TEST_F(Applier, BeginsAProcessAgain) {
           .find("is not outstanding"),
       std::string::npos);
   EXPECT_EQ(Lines("mail ").size(), 2u);
-  Must(StepOf(a_, 4));
+  Must(StepOf(a_, 4), {}, {{.is_exit = true}});
+  Must(StepOf(a_, 5), {}, {{.is_exit = true}, {.is_exit = true}});
   EXPECT_EQ(EntryOf(a_).unseen, "");
 }
 

@@ -144,40 +144,119 @@ TEST_F(AbiContinue, FirstStepGetsWhatIsHandedOnBeforeTheMailbox) {
   }
 }
 
-TEST_F(AbiContinue, HandsOnAsMuchAsAStepCanGetAndNoMore) {
-  for (const size_t count :
-       {size_t{ACTORD_UNSEEN_MAX}, size_t{ACTORD_UNSEEN_MAX} + 1}) {
-    Start();
-    int lives = 0;
-    size_t got = 0;
-    a_.init = [&](auto...) {
-      ++lives;
-      return int32_t{ACTORD_OK};
-    };
-    a_.step = [&](const EventPointers& events, actord_step* step) {
-      if (lives == 2) {
-        got = events.size();
-        return int32_t{ACTORD_STEP_DONE};
-      }
+// The process collects messages in several steps before it begins again.
+TEST_F(AbiContinue, HandsOnMoreThanAStepCanGet) {
+  constexpr size_t kHandedOn = 2'000;
+  Start();
+  int lives = 0;
+  std::vector<size_t> steps;
+  std::vector<std::string> seen;
+  a_.init = [&](auto...) {
+    ++lives;
+    return int32_t{ACTORD_OK};
+  };
+  actord_event exit{};
+  exit.type = ACTORD_EVENT_EXIT;
+  exit.tag = 9;
+  actord_event completion{};
+  completion.type = ACTORD_EVENT_COMPLETION;
+  a_.step = [&](const EventPointers& events, actord_step* step) {
+    if (lives == 1) {
       if (events.empty()) return int32_t{ACTORD_STEP_IDLE};
-      actord_event completion{};
-      completion.type = ACTORD_EVENT_COMPLETION;
-      EventPointers unseen(count, events[0]);
-      unseen.push_back(&completion);  // is not handed on
+      std::vector<std::string> topics;
+      for (size_t i = 0; i < kHandedOn; ++i)
+        topics.push_back("k" + std::to_string(i));
+      std::vector<actord_event> all(kHandedOn, *events[0]);
+      EventPointers unseen;
+      for (size_t i = 0; i < kHandedOn; ++i) {
+        all[i].topic = ToAbi(topics[i]);
+        unseen.push_back(i % 500 == 499 ? &exit : &all[i]);
+        if (i % 700 == 0) unseen.push_back(&completion);
+      }
       return Again(step, "", unseen);
-    };
-    const absl::StatusOr<Pid> pid = Submit("a", Messages(1));
-    ASSERT_TRUE(pid.ok());
-    const auto outcome = OutcomeOf(*pid);
-    ASSERT_TRUE(outcome.has_value());
-    if (count == ACTORD_UNSEEN_MAX) {
-      EXPECT_EQ(outcome->kind, EndKind::kResult);
-      EXPECT_EQ(got, count);
-    } else {
-      EXPECT_EQ(outcome->kind, EndKind::kThrew);
-      EXPECT_EQ(outcome->code, absl::StatusCode::kResourceExhausted);
     }
+    steps.push_back(events.size());
+    for (const actord_event* event : events) {
+      EXPECT_NE(event->type, uint32_t{ACTORD_EVENT_COMPLETION});
+      seen.push_back(event->type == ACTORD_EVENT_EXIT
+                         ? "exit " + std::to_string(event->tag)
+                         : std::string(View(event->topic)));
+    }
+    return int32_t{ACTORD_STEP_IDLE};
+  };
+  const absl::StatusOr<Pid> pid = Submit("a", Messages(300));
+  ASSERT_TRUE(pid.ok());
+  ASSERT_EQ(seen.size(), kHandedOn + 44);
+  EXPECT_EQ(steps[0], 319u);
+  for (size_t i = 0; i < kHandedOn; ++i) {
+    EXPECT_EQ(seen[i], i % 500 == 499 ? "exit 9" : "k" + std::to_string(i));
   }
+  EXPECT_EQ(seen[kHandedOn], "256") << "the messages that no step has got";
+  EXPECT_EQ(Activity::Messages(core().processes.Find(*pid)->activity), 0u);
+  EXPECT_EQ(Activity::Units(core().processes.Find(*pid)->activity), 0u);
+}
+
+TEST_F(AbiContinue, ProcessThatBlocksGetsTheRestOfItsMessagesLater) {
+  Start();
+  actord_completion handle = 0;
+  core_->AddCommand("hold", ACTORD_HANDLER_INLINE,
+                    [&](actord::testing::Call& call) {
+                      handle = call.Defer();
+                      return ACTORD_DEFERRED;
+                    });
+  std::vector<size_t> steps;
+  a_.step = [&](const EventPointers& events, actord_step* step) {
+    if (steps.empty() && events.size() == 1) {
+      return Again(step, "", EventPointers(400, events[0]));
+    }
+    if (events.empty()) return int32_t{ACTORD_STEP_IDLE};
+    steps.push_back(events.size());
+    if (steps.size() > 1) return int32_t{ACTORD_STEP_IDLE};
+    actord_yield yield{};
+    yield.struct_size = sizeof(yield);
+    yield.command = ToAbi(std::string_view("hold"));
+    step->api->yield(step, &yield);
+    return int32_t{ACTORD_STEP_BLOCK};
+  };
+  ASSERT_TRUE(Submit("a", Messages(1)).ok());
+  EXPECT_THAT(steps, ::testing::ElementsAre(319u));
+  EXPECT_EQ(core().broker.Complete(handle, ACTORD_OK, {}, core().lane),
+            ACTORD_OK);
+  core_->Settle();
+  EXPECT_THAT(steps, ::testing::ElementsAre(319u, 1u, 81u));
+}
+
+TEST_F(AbiContinue, RestIsDroppedWithTheMailboxAtTheEnd) {
+  Start();
+  int steps = 0;
+  a_.step = [&](const EventPointers& events, actord_step* step) {
+    if (steps == 0 && events.size() == 1) {
+      ++steps;
+      return Again(step, "", EventPointers(400, events[0]));
+    }
+    return int32_t{steps == 0 ? ACTORD_STEP_IDLE : ACTORD_STEP_DONE};
+  };
+  ASSERT_TRUE(Submit("a", Messages(1)).ok());
+  EXPECT_EQ(core().Stats().dead_letters, 81u);
+}
+
+TEST_F(AbiContinue, MailboxWithoutRoomEndsTheProcess) {
+  Start();
+  a_.step = [&](const EventPointers& events, actord_step* step) {
+    if (events.empty()) return int32_t{ACTORD_STEP_IDLE};
+    // As if so many messages were on their way.
+    Activity::Add(
+        core().processes.Find(FromAbi(step->api->self(step)))->activity,
+        Activity::ForMessages(Activity::kMessagesLimitMax - 80, 0));
+    return Again(step, "", EventPointers(400, events[0]));
+  };
+  const absl::StatusOr<Pid> pid = Submit("a", Messages(1));
+  ASSERT_TRUE(pid.ok());
+  const auto outcome = OutcomeOf(*pid);
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->kind, EndKind::kLimit);
+  EXPECT_EQ(outcome->code, absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(a_.closes, 1);
 }
 
 TEST_F(AbiContinue, ExitIsHandedOnWhole) {

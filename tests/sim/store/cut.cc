@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "runtime/memory/buffer_pool.h"
 #include "runtime/records/state_image.h"
+#include "runtime/step/record_format.h"
 
 namespace actord::sim {
 
@@ -15,6 +17,33 @@ namespace {
 absl::Status Strange(const Pid& pid, const char* what) {
   return absl::InternalError("the store has " + FormatPid(pid) + " with " +
                              what);
+}
+
+// What a former life has handed on waits before the mailbox.
+absl::Status AddUnseen(const StoredProcess& stored, Cut::Process& process) {
+  runtime::BufferPool pool;
+  runtime::BufferCache buffers(pool);
+  runtime::DecodedRecord unseen;
+  absl::Status status =
+      runtime::DecodeTurn(stored.entry.unseen, buffers, unseen);
+  if (!status.ok() || stored.entry.unseen_left > unseen.events.size()) {
+    return Strange(stored.pid, "unseen events that are none");
+  }
+  for (size_t i = unseen.events.size() - stored.entry.unseen_left;
+       i < unseen.events.size(); ++i) {
+    const actord_event& event = unseen.events[i];
+    Errand errand;
+    if (event.type != ACTORD_EVENT_MESSAGE ||
+        !ReadValue(runtime::View(event.payload.bytes), errand)) {
+      continue;  // an exit, or another call
+    }
+    process.mail.push_back({.kind = Entry::kCame,
+                            .code = static_cast<uint32_t>(errand.client),
+                            .peer = runtime::FromAbi(event.from),
+                            .number = errand.number,
+                            .value = static_cast<uint64_t>(errand.amount)});
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AddLiving(runtime::DurableStore& store, StoredProcess&& stored,
@@ -30,9 +59,14 @@ absl::Status AddLiving(runtime::DurableStore& store, StoredProcess&& stored,
   }
   if (!stored.entry.started) {
     // Init has not run, or runs again.
-    Entry begun{.kind = Entry::kBegun};
-    static_cast<void>(ReadValue(stored.entry.input.bytes, begun.number));
-    process.diary.emplace().Add(begun);
+    const std::string& input = stored.entry.input.bytes;
+    Diary& diary = process.diary.emplace();
+    if (!Diary::Decode(input, diary)) {
+      diary = {};
+      Entry begun{.kind = Entry::kBegun};
+      static_cast<void>(ReadValue(input, begun.number));
+      diary.Add(begun);
+    }
   } else if (is_image) {
     runtime::StateImage image;
     if (!stored.image || !runtime::DecodeFields(*stored.image, image).ok() ||
@@ -40,6 +74,8 @@ absl::Status AddLiving(runtime::DurableStore& store, StoredProcess&& stored,
       return Strange(stored.pid, "an image that is none");
     }
   }
+  absl::Status status = AddUnseen(stored, process);
+  if (!status.ok()) return status;
   for (const StoredProcess::Event& event : stored.mailbox) {
     switch (event.mail.kind) {
       case MailKind::kMessage: {

@@ -27,6 +27,7 @@ struct Entry {
     kMonitored,  // the process; number: the tag
     kExit,       // whose; number: the tag; code: the reason
     kAsked,      // a call: the caller, its number
+    kLife,       // it has begun again
   };
   uint32_t kind = 0;
   uint32_t code = 0;

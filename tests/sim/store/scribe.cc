@@ -50,6 +50,11 @@ bool IsGet(const Event& event) {
 template <bool kReplayed>
 Status BasicScribe<kReplayed>::Init(std::string_view /*method*/,
                                     const Payload& input) {
+  if (Diary::Decode(input.bytes, diary_)) {
+    diary_.Add({.kind = Entry::kLife});
+    return {};
+  }
+  diary_ = {};
   Entry begun{.kind = Entry::kBegun};
   if (!input.bytes.empty() && !ReadValue(input.bytes, begun.number)) {
     return {Code::kInvalidArgument, "no number"};
@@ -71,9 +76,26 @@ void BasicScribe<kReplayed>::Step(Events events, StepOutput& out) {
   runtime::FailPoint();
   const bool is_asked_only =
       !events.empty() && std::all_of(events.begin(), events.end(), IsGet);
-  for (const Event event : events) See(event, out);
+  if (is_over_) {
+    Witness::outside->Broken(out.FormatPid(out.self()) +
+                             " takes a step in the state of a former life");
+  }
   // Who only reads changes nothing.
+  const size_t last = is_asked_only || Draw(8, out) != 0
+                          ? events.size() + 1
+                          : Draw(events.size() + 1, out);
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (i >= last && MayBeginAgain()) {
+      is_over_ = true;
+      return out.ContinueAs(Payload(diary_.Encode()), "", events.From(i));
+    }
+    See(events[i], out);
+  }
   if (is_asked_only) return;
+  if (last == events.size() && MayBeginAgain()) {
+    is_over_ = true;
+    return out.ContinueAs(Payload(diary_.Encode()));
+  }
   if (!diary_.owed.empty() && Draw(2, out) == 0) ReplyOne(out);
   // A few end, or wait for what they have yielded.
   const uint64_t draw = Draw(64, out);
@@ -92,6 +114,12 @@ void BasicScribe<kReplayed>::Step(Events events, StepOutput& out) {
         out.FormatPid(out.self()).c_str(), events.size(), out.verdict(),
         diary_.entries.size(), diary_.Outstanding());
   }
+}
+
+template <bool kReplayed>
+bool BasicScribe<kReplayed>::MayBeginAgain() const {
+  return diary_.Outstanding() == 0 && diary_.owed.empty() &&
+         diary_.entries.size() < kMostEntries;
 }
 
 template <bool kReplayed>

@@ -29,7 +29,8 @@ class BasicScribe : public Process {
   static constexpr Durability kDurability =
       kReplayed ? Durability::kReplay : Durability::kImage;
 
-  // The input is the number of the submission; empty: the child of a scribe.
+  // The input is the number of the submission; empty: the child of a scribe;
+  // otherwise the diary of a former life.
   Status Init(std::string_view method, const Payload& input);
   void Step(Events events, StepOutput& out);
   SnapshotResult Snapshot() const { return diary_.Encode(); }
@@ -38,6 +39,8 @@ class BasicScribe : public Process {
 
  private:
   void See(const Event& event, StepOutput& out);
+  // Nothing would be lost with this life but what its diary has.
+  [[nodiscard]] bool MayBeginAgain() const;
   void SeeMessage(const Event& event, StepOutput& out);
   void SeeCall(const Event& event, StepOutput& out);
   void SeeCompletion(const Event& event, StepOutput& out);
@@ -55,6 +58,8 @@ class BasicScribe : public Process {
   }
 
   Diary diary_;
+  // This life has ended.
+  bool is_over_ = false;
 };
 
 using Scribe = BasicScribe<false>;

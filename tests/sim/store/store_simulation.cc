@@ -97,6 +97,8 @@ class StoreRun {
   void TryRot();
   // Waits until nothing is under way, and checks what everybody tells.
   void Settle(StoreLife& life);
+  // A program that has ended has freed all of its buffers, also if it crashed.
+  void CheckBuffers(int64_t before);
   void CheckStore(StoreLife& life);
   uint64_t Draw(uint64_t below) { return (random_.Next() >> 16) % below; }
 
@@ -238,6 +240,7 @@ bool StoreRun::Live(uint64_t number, End end) {
   if (outside_.IsDead()) {
     ++summary_.crashes_in_recovery;
     life.EndRuntime();
+    CheckBuffers(buffers);
     return false;
   }
   if (!status.ok()) {
@@ -245,14 +248,18 @@ bool StoreRun::Live(uint64_t number, End end) {
                     std::string(status.message()));
   }
   Serve(life, end);
+  CheckBuffers(buffers);
   if (outside_.IsDead()) {
     ++summary_.crashes;
     return false;
   }
-  if (runtime::buffers_in_use != buffers) {
+  return true;
+}
+
+void StoreRun::CheckBuffers(int64_t before) {
+  if (runtime::buffers_in_use != before) {
     outside_.Broken("a buffer is left, or was freed twice");
   }
-  return true;
 }
 
 void StoreRun::Main() {

@@ -1,0 +1,111 @@
+// Durable processes that hand on more messages than a step can get.
+#include <actord/coroutine.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/runtime/durable/durable_fixture.h"
+
+namespace actord::runtime {
+namespace {
+
+// Waits for "go", so that its items queue up, and begins again. Then takes the
+// items, which must come in their order, and answers how many came. A "late" of
+// a volatile process comes behind them.
+class Hoard : public actord::CoroutineProcess {
+ public:
+  static constexpr const char* kName = "hoard";
+  static constexpr actord::Method kMethods[] = {{"run", nullptr}};
+  static constexpr actord::Durability kDurability = actord::Durability::kReplay;
+
+  actord::Task<> Main(actord::Context& ctx, actord::OwnedPayload input) {
+    if (input.empty()) {
+      co_await ctx.Receive("go");
+      co_return ctx.ContinueAs("again");
+    }
+    std::string text;
+    uint64_t next = 0;
+    for (;;) {
+      const actord::Message message = co_await ctx.Receive();
+      if (message.call() != 0) {
+        ctx.Reply(message, std::to_string(next) + text);
+      } else if (message.topic() == "late") {
+        text += " late";
+      } else if (std::to_string(next++) != message.payload().bytes) {
+        text += " not " + std::string(message.payload().bytes);
+      }
+    }
+  }
+};
+
+constexpr int kItems = 1'000;
+
+TEST(DurableUnseen, EachMessageThatIsHandedOnActsOnceWhereverTheProgramEnds) {
+  for (int turns = 0; turns <= 12; ++turns) {
+    SCOPED_TRACE(turns);
+    DurableWorld world(1 + static_cast<uint64_t>(turns));
+    world.more_types = {&actord::kProcessType<Hoard>};
+    ASSERT_EQ(world.Start(), absl::OkStatus());
+    const auto told = world.Submit("", "", true, "hoard");
+    world.Settle();
+    ASSERT_TRUE(told->has_value() && (*told)->ok());
+    const Pid hoard = ***told;
+    for (int i = 0; i < kItems; ++i) {
+      ASSERT_TRUE(world.Send(hoard, "item", std::to_string(i)).status.ok());
+    }
+    world.Settle();
+    world.Send(hoard, "go", "");
+    world.Send(hoard, "item", std::to_string(kItems));
+    world.Turns(turns);
+    while (world.store->Work()) {
+    }
+    world.Restart(/*keep_cache=*/false);
+    EXPECT_EQ(world.BalanceOf(hoard), std::to_string(kItems + 1));
+    // The replay of the same steps gets the same events.
+    world.Restart(/*keep_cache=*/true);
+    EXPECT_EQ(world.BalanceOf(hoard), std::to_string(kItems + 1));
+  }
+}
+
+TEST(DurableUnseen, MessagesOfVolatileSendersComeBehindThem) {
+  DurableWorld world;
+  world.more_types = {&actord::kProcessType<Hoard>};
+  ASSERT_EQ(world.Start(), absl::OkStatus());
+  const auto told = world.Submit("", "", true, "hoard");
+  world.Settle();
+  ASSERT_TRUE(told->has_value() && (*told)->ok());
+  const Pid hoard = ***told;
+  const Pid sender = world.NewPuppet("volatile", /*durable=*/false);
+  for (int i = 0; i < kItems; ++i) world.Send(hoard, "item", std::to_string(i));
+  world.Settle();
+  world.Send(hoard, "go", "");
+  world.Turn();
+  world.Send(sender, "send", FormatPid(hoard) + " late x");
+  world.Settle();
+  EXPECT_EQ(world.BalanceOf(hoard), std::to_string(kItems) + " late");
+  world.Restart(/*keep_cache=*/false);
+  EXPECT_EQ(world.BalanceOf(hoard), std::to_string(kItems) + " late");
+}
+
+TEST(DurableUnseen, ProcessEndsIfTheyDoNotFitIntoARecord) {
+  DurableWorld world;
+  world.more_types = {&actord::kProcessType<Hoard>};
+  ASSERT_EQ(world.Start(), absl::OkStatus());
+  const auto told = world.Submit("", "", true, "hoard");
+  world.Settle();
+  ASSERT_TRUE(told->has_value() && (*told)->ok());
+  const Pid hoard = ***told;
+  // The fixture's records have 256 KiB.
+  for (int i = 0; i < 400; ++i) {
+    world.Send(hoard, "item", std::string(1'000, 'x'));
+    if (i % 100 == 99) world.Settle();
+  }
+  const auto outcome = world.Await(hoard);
+  world.Tell(hoard, "go");
+  ASSERT_TRUE(outcome->has_value() && (*outcome)->ok());
+  EXPECT_EQ((**outcome)->code, absl::StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace actord::runtime
