@@ -63,8 +63,8 @@ class UpgradeTrial {
     uint32_t incarnation = 0;
     // The store's clock stands still at this time.
     uint64_t store_ns = 0;
-    // Unit: bytes. The limit of the daemon. A step that has sent a larger
-    // payload differs from its record.
+    // Unit: bytes. The limit of the daemon. A Snapshot with a larger payload
+    // fails.
     size_t max_payload_bytes = size_t{1} << 20;
     // Unit: bytes. A larger image does not fit into a record, so its process
     // stays in its version.

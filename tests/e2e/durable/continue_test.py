@@ -51,7 +51,7 @@ class Continue(StoreCase):
         expected = 1000 + self.COUNT * (self.COUNT + 1) // 2
         eventually(lambda: self.value(pid) == expected, "all messages to act")
         self.kill()
-        self.start()
+        self.start(exit_status=-signal.SIGKILL)
         self.assertEqual(self.value("@rounds"), expected)
         history = self.actorctl("history", pid).stdout
         self.assertIn("continue as run", history)

@@ -204,21 +204,25 @@ class PluginCheck(EmptyCase):
         for pid in pids:
             for _ in range(2):
                 self.actor.send(pid, "note", b"x" * 700_000)
-            # An answer of more than the default limit.
+            # A Snapshot of more than the default limit.
             self.assertGreater(len(self.actor.call(pid, "get").result.data),
                                1_400_000)
         self.stop()
         found = self.check("2", status=FAILED)
         self.assertEqual([found["process"][pid]["outcome"] for pid in pids],
-                         ["UPGRADES", "DIVERGES"])
+                         ["UPGRADES", "FAILS"])
+        self.assertRegex(found["process"][pids[1]]["why"],
+                         "Snapshot broke a rule: .*the limit is 1048576")
         found = self.check("2", "--config", limits)
         self.assertEqual([found["process"][pid]["outcome"] for pid in pids],
                          ["UPGRADES", "UPGRADES"])
-        small = self.text_file('[store]\nsegment_bytes = "4MiB"\n', "small.toml")
+        small = self.text_file(limits.read_text() +
+                               '[store]\nsegment_bytes = "4MiB"\n', "small.toml")
         found = self.check("2", "--config", small, status=FAILED)
-        self.assertEqual(found["process"][pids[0]]["outcome"], "STAYS")
+        self.assertEqual([found["process"][pid]["outcome"] for pid in pids],
+                         ["UPGRADES", "FAILS"])
         self.assertIn("does not fit into a record of 1048576 bytes",
-                      found["process"][pids[0]]["why"])
+                      found["process"][pids[1]]["why"])
         wrong = self.text_file("[limits]\nmax_payload_bytes = true\n", "wrong.toml")
         refused = self.actorctl("plugin", "check", book("2"), "--store", self.store,
                                 "--config", wrong, status=USAGE)
