@@ -5,7 +5,8 @@
     with actord.Client() as client:
         print(client.run("echo", "hello", timeout=10).text)
 
-Client drives processes, Worker carries out external commands. `actord.v1` has the messages of the API, from which this package
+Client drives processes, Worker carries out external commands; `actord.aio` has
+both for asyncio. `actord.v1` has the messages of the API, from which this package
 was made: it works with any daemon of the API actord.v1. Calls, fields and values
 that a daemon does not have yet are UNIMPLEMENTED, ignored or UNSPECIFIED.
 """

@@ -1,4 +1,4 @@
-"""The client for programs with threads."""
+"""The client for programs with threads. `actord.aio` has the same for asyncio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Remote workers for programs with threads."""
+"""Remote workers for programs with threads. `actord.aio` has the same for
+asyncio."""
 
 from __future__ import annotations
 
