@@ -99,14 +99,10 @@ class Readme(EmptyCase):
 
     def test_plugin_is_driven_from_python(self):
         daemon = self.start_greeter()
-        self.run_shell(block("From Python", "sh"))
-        program = block("From Python", "python")
-        self.assertIn('"127.0.0.1:7600"', program)
-        self.write("greet.py",
-                   program.replace("127.0.0.1:7600", daemon.address))
+        self.write("greet.py", block("From Python", "python"))
         self.assertEqual(
-            self.run_shell("PYTHONPATH=stubs /usr/bin/python3 greet.py"),
-            "Hello, World!\n")
+            self.run_shell(block("From Python", "sh"),
+                           ACTORD_ADDRESS=daemon.address), "Hello, World!\n")
 
     def test_plugin_refuses_what_it_says(self):
         actor = self.connect(self.start_greeter())

@@ -1,0 +1,47 @@
+"""A client of actord, an actor-runtime daemon.
+
+    import actord
+
+    with actord.Client() as client:
+        print(client.run("echo", "hello", timeout=10).text)
+
+Client drives processes, Worker carries out external commands; `actord.aio` has
+both for asyncio. `actord.v1` has the messages of the API, from which this package
+was made: it works with any daemon of the API actord.v1. Calls, fields and values
+that a daemon does not have yet are UNIMPLEMENTED, ignored or UNSPECIFIED.
+"""
+
+from actord.client import Client
+from actord.errors import (ActordError, AlreadyExists, CalleeEnded, CallFailed,
+                           DeadlineExceeded, FailedPrecondition, InitRefused,
+                           InvalidArgument, ItemsRefused, MailboxFull, NameNotFound,
+                           NameTaken, NotDurable, NotFound, Overloaded,
+                           PayloadTooLarge, PermissionDenied, ProcessEnded,
+                           ProcessFailed, ProcessNotFound, ProcessQuarantined,
+                           QuotaExceeded, RequestIdReused, ResultNotKept,
+                           Unauthenticated, Unavailable, UnknownMethod,
+                           UnknownProcessType)
+from actord.send_book import Refused
+from actord.send_stream import SendStream
+from actord.tasks import Refuse, Retry, Task
+from actord.values import (Answer, Completed, Durability, Ended, Failure,
+                           FailureReason, Message, Missed, NameConflict, Outcome,
+                           Payload, Process, ProcessState, Receipt, Reply, Sent,
+                           Snapshot, Started, Submitted, WatchEvent, Yield)
+from actord.watch import Watch
+from actord.worker import Worker
+
+__all__ = [
+    "ActordError", "AlreadyExists", "Answer", "CallFailed", "CalleeEnded", "Client",
+    "Completed", "DeadlineExceeded", "Durability", "Ended", "FailedPrecondition",
+    "Failure", "FailureReason", "InitRefused", "InvalidArgument", "ItemsRefused",
+    "MailboxFull", "Message", "Missed", "NameConflict", "NameNotFound", "NameTaken",
+    "NotDurable", "NotFound", "Outcome", "Overloaded", "Payload", "PayloadTooLarge",
+    "PermissionDenied", "Process", "ProcessEnded", "ProcessFailed",
+    "ProcessNotFound", "ProcessQuarantined", "ProcessState", "QuotaExceeded",
+    "Receipt", "Refuse", "Refused", "Reply", "RequestIdReused", "ResultNotKept",
+    "Retry", "SendStream", "Sent", "Snapshot", "Started", "Submitted", "Task",
+    "Unauthenticated", "Unavailable", "UnknownMethod", "UnknownProcessType",
+    "Watch", "WatchEvent", "Worker", "Yield",
+]
+__version__ = "0.1.0"

@@ -1,0 +1,231 @@
+"""The client for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, AsyncIterator, Callable, Iterable
+
+import grpc
+import grpc.aio
+
+from actord import endpoint, errors, values, wire
+from actord.aio.send_stream import SendStream
+from actord.aio.watch import Watch
+from actord.attempts import (DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Attempts, Deadline,
+                             Default, Timeout)
+from actord.v1 import actor_service_pb2_grpc, outcome_pb2, process_pb2, yield_pb2
+from actord.values import UNSET, Data, Payload, Target
+
+
+class Client:
+    """A connection to a daemon, for the event loop in which it is made. Settings
+    and methods are those of actord.Client; the methods are awaited, and the
+    iterators are asynchronous.
+    """
+
+    def __init__(self, address: str | None = None, *, token: str | None = None,
+                 token_file: str | None = None, tls_ca: str | None = None,
+                 tls_cert: str | None = None, tls_key: str | None = None,
+                 tls_server_name: str | None = None,
+                 timeout: float | None = DEFAULT_SECONDS,
+                 max_attempts: int = DEFAULT_ATTEMPTS) -> None:
+        self.endpoint = endpoint.find(address, token, token_file, tls_ca, tls_cert,
+                                      tls_key, tls_server_name)
+        self.timeout = timeout
+        self.max_attempts = max_attempts
+        options = [*wire.CHANNEL_OPTIONS, *self.endpoint.channel_options]
+        if self.endpoint.tls is None:
+            self.channel = grpc.aio.insecure_channel(self.endpoint.address, options)
+        else:
+            self.channel = grpc.aio.secure_channel(
+                self.endpoint.address,
+                grpc.ssl_channel_credentials(*self.endpoint.tls), options)
+        self.stub = actor_service_pb2_grpc.ActorServiceStub(self.channel)
+
+    async def close(self) -> None:
+        """Ends the connection, and with it all open calls and streams."""
+        await self.channel.close()
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def submit(self, process_type: str, input: Data = None, *,
+                     json: Any = UNSET, content_type: str | None = None,
+                     method: str = "", request_id: str | None = None,
+                     messages: Iterable[values.Message] = (),
+                     priority: int | None = None, name: str = "",
+                     on_name_conflict: str = values.NameConflict.FAIL,
+                     durability: str | None = None,
+                     timeout: Timeout = Default.TIMEOUT) -> values.Submitted:
+        """Starts a process, and returns when its Init has returned. By default the
+        client makes a request_id, so a repeated attempt starts no second
+        process."""
+        request = wire.submit_request(
+            process_type, Payload.of(input, json=json, content_type=content_type),
+            method, request_id, messages, priority, name, on_name_conflict,
+            durability)
+        return wire.submitted_of(await self._perform(
+            self.stub.Submit, request, self._deadline(timeout),
+            bool(request.request_id)))
+
+    async def send(self, pid: Target, payload: Data = None, *, topic: str = "",
+                   json: Any = UNSET, content_type: str | None = None,
+                   message_id: str | None = None,
+                   timeout: Timeout = Default.TIMEOUT) -> values.Sent:
+        """Delivers a message to a PID or "@name", and returns when it is in the
+        mailbox. By default the client makes a message_id, so a repeated attempt
+        delivers it once."""
+        request = wire.send_request(
+            pid, topic, Payload.of(payload, json=json, content_type=content_type),
+            message_id)
+        return wire.sent_of(await self._perform(
+            self.stub.Send, request, self._deadline(timeout),
+            bool(request.message_id)))
+
+    async def call(self, pid: Target, payload: Data = None, *, topic: str = "",
+                   json: Any = UNSET, content_type: str | None = None,
+                   message_id: str = "",
+                   timeout: Timeout = Default.TIMEOUT) -> values.Reply:
+        """Asks a process and returns its answer. Only a durable process takes a
+        message_id; without one, a call that has lost its connection is not
+        repeated."""
+        request = wire.call_request(
+            pid, topic, Payload.of(payload, json=json, content_type=content_type),
+            message_id)
+        return wire.reply_of(await self._perform(
+            self.stub.Call, request, self._deadline(timeout), bool(message_id)))
+
+    async def run(self, process_type: str, input: Data = None, *,
+                  json: Any = UNSET, content_type: str | None = None,
+                  method: str = "", request_id: str | None = None,
+                  messages: Iterable[values.Message] = (),
+                  priority: int | None = None, name: str = "",
+                  durability: str | None = None, check: bool = True,
+                  timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
+        """Starts a process and waits for its end. Raises ProcessFailed if it fails,
+        unless `check` is False. An error after the start has the `pid`."""
+        deadline = self._deadline(timeout)
+        pid = (await self.submit(
+            process_type, input, json=json, content_type=content_type,
+            method=method, request_id=request_id, messages=messages,
+            priority=priority, name=name, durability=durability,
+            timeout=deadline.remaining())).pid
+        try:
+            return await self.await_outcome(pid, check=check,
+                                            timeout=deadline.remaining())
+        except errors.ActordError as error:
+            error.pid = pid
+            raise
+
+    async def await_outcome(self, pid: Target, *, check: bool = True,
+                            timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
+        """As actord.Client.await_outcome."""
+        return wire.outcome_of(
+            await self._perform(self.stub.Await,
+                                outcome_pb2.AwaitRequest(pid=wire.pid_of(pid)),
+                                self._deadline(timeout), True), check)
+
+    async def cancel(self, pid: Target, reason: str = "", *,
+                     deadline: float | None = None,
+                     timeout: Timeout = Default.TIMEOUT) -> values.Receipt:
+        """Asks a process to end. After `deadline` seconds the daemon terminates
+        it."""
+        return wire.receipt_of((await self._perform(
+            self.stub.Cancel, wire.cancel_request(pid, reason, deadline),
+            self._deadline(timeout), True)).receipt)
+
+    async def terminate(self, pid: Target, reason: str = "", *,
+                        timeout: Timeout = Default.TIMEOUT) -> values.Receipt:
+        """Forces a process to end."""
+        return wire.receipt_of((await self._perform(
+            self.stub.Terminate, outcome_pb2.TerminateRequest(
+                pid=wire.pid_of(pid), reason=reason),
+            self._deadline(timeout), True)).receipt)
+
+    async def complete_yield(
+            self, token: str, result: Data = None, *, json: Any = UNSET,
+            content_type: str | None = None, error: str | None = None,
+            code: grpc.StatusCode = grpc.StatusCode.FAILED_PRECONDITION,
+            timeout: Timeout = Default.TIMEOUT) -> values.Completed:
+        """As actord.Client.complete_yield."""
+        request = wire.complete_request(
+            token, Payload.of(result, json=json, content_type=content_type), error,
+            code)
+        return wire.completed_of(await self._perform(
+            self.stub.CompleteYield, request, self._deadline(timeout), True))
+
+    async def describe(self, pid: Target, *,
+                       timeout: Timeout = Default.TIMEOUT) -> values.Process:
+        """As actord.Client.describe."""
+        return wire.process_of((await self._perform(
+            self.stub.GetProcess,
+            process_pb2.GetProcessRequest(pid=wire.pid_of(pid)),
+            self._deadline(timeout), True)).process)
+
+    def ps(self, process_type: str = "", *, state: str | None = None,
+           parent_pid: str = "", page_size: int = 1000,
+           timeout: Timeout = Default.TIMEOUT) -> AsyncIterator[values.Process]:
+        """The live processes, page by page. `timeout` is for each page."""
+        request = wire.list_request(process_type, state, parent_pid, page_size)
+        return self._pages(self.stub.ListProcesses, request, timeout,
+                           lambda page: map(wire.process_of, page.processes))
+
+    def yields(self, command: str = "", *, pid: Target = "", page_size: int = 1000,
+               timeout: Timeout = Default.TIMEOUT) -> AsyncIterator[values.Yield]:
+        """The external commands that wait, page by page. `command` may be a prefix
+        that ends in "*". `timeout` is for each page."""
+        request = yield_pb2.ListYieldsRequest(
+            page_size=page_size, command=command, pid=wire.pid_of(pid))
+        return self._pages(self.stub.ListYields, request, timeout,
+                           lambda page: map(wire.yield_of, page.yields))
+
+    def watch(self, process_type: str = "", *, parent_pid: str = "",
+              resume_token: str = "", skip_snapshot: bool = False,
+              timeout: float | None = None) -> Watch:
+        """Iterates over the live processes, and then over each start and end, for
+        `timeout` seconds; by default until it is closed. See class Watch."""
+        return Watch(self, process_type, parent_pid, resume_token, skip_snapshot,
+                     timeout)
+
+    def send_stream(self, *, max_unacknowledged: int = 10_000,
+                    timeout: Timeout = Default.TIMEOUT) -> SendStream:
+        """As actord.Client.send_stream."""
+        return SendStream(self, max_unacknowledged, self._seconds(timeout))
+
+    async def invoke(self, method: str, request: Any, *, repeatable: bool = False,
+                     timeout: Timeout = Default.TIMEOUT) -> Any:
+        """As actord.Client.invoke."""
+        return await self._perform(getattr(self.stub, method), request,
+                                   self._deadline(timeout), repeatable)
+
+    async def _perform(self, call: Callable[..., Any], request: Any,
+                       deadline: Deadline, repeatable: bool) -> Any:
+        attempts = Attempts(deadline, self.max_attempts, repeatable)
+        while True:
+            try:
+                return await call(request, timeout=attempts.timeout(),
+                                  metadata=self.endpoint.metadata)
+            except grpc.RpcError as error:
+                # A local, as `error` is gone at the end of the block.
+                failure = errors.of_rpc(error)
+            await asyncio.sleep(attempts.pause_after(failure))
+
+    async def _pages(self, call: Callable[..., Any], request: Any,
+                     timeout: Timeout, items: Callable[[Any], Iterable[Any]]
+                     ) -> AsyncIterator[Any]:
+        while True:
+            page = await self._perform(call, request, self._deadline(timeout), True)
+            for item in items(page):
+                yield item
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def _seconds(self, timeout: Timeout) -> float | None:
+        return self.timeout if isinstance(timeout, Default) else timeout
+
+    def _deadline(self, timeout: Timeout) -> Deadline:
+        return Deadline(self._seconds(timeout))

@@ -1,0 +1,89 @@
+"""Timeouts and repeated attempts, for the sync and the asyncio clients.
+
+A refusal with a retry delay had no effect, so any call is repeated after it. A
+call that lost its connection may have had its effect, so only a call is repeated
+that has an id or has the same effect when it is made twice.
+"""
+
+from __future__ import annotations
+
+import enum
+import random
+import time
+from typing import Union
+
+import grpc
+
+from actord import errors
+
+DEFAULT_SECONDS = 30.0
+DEFAULT_ATTEMPTS = 12
+_FIRST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 2.0
+# A call that lasted as long was served, so its attempts are counted anew.
+_SERVED_SECONDS = 10.0
+
+
+class Default(enum.Enum):
+    """For `timeout=`: that of the client."""
+    TIMEOUT = "the timeout of the client"
+
+
+Timeout = Union[float, None, Default]
+
+
+class Deadline:
+    """A moment; with None it never comes."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def remaining(self) -> float | None:
+        """Seconds until then, at least 0."""
+        if self._end is None:
+            return None
+        return max(0.0, self._end - time.monotonic())
+
+
+def backoff(count: int, longest: float = _LONGEST_PAUSE_SECONDS) -> float:
+    """The pause in seconds after so many failed attempts. Random by a half, so
+    that clients do not come back all at once."""
+    pause = min(longest, _FIRST_PAUSE_SECONDS * 2 ** min(count - 1, 16))
+    return pause * random.uniform(0.5, 1.0)
+
+
+class Attempts:
+    """The attempts of one call."""
+
+    def __init__(self, deadline: Deadline, max_attempts: int,
+                 repeatable: bool) -> None:
+        self._deadline = deadline
+        self._max_attempts = max_attempts
+        self._repeatable = repeatable
+        self._failed = 0
+        self._begin = 0.0
+
+    def timeout(self) -> float | None:
+        """Of the attempt that begins now, in seconds."""
+        self._begin = time.monotonic()
+        return self._deadline.remaining()
+
+    def pause_after(self, error: errors.ActordError) -> float:
+        """How long to wait before the next attempt, in seconds. Raises the error
+        if there is to be none."""
+        if time.monotonic() - self._begin > _SERVED_SECONDS:
+            self._failed = 0
+        self._failed += 1
+        pause = self._pause(error)
+        remaining = self._deadline.remaining()
+        if (pause is None or self._failed >= self._max_attempts
+                or remaining is not None and pause >= remaining):
+            raise error
+        return pause
+
+    def _pause(self, error: errors.ActordError) -> float | None:
+        if error.retry_delay is not None:
+            return error.retry_delay * min(2 ** (self._failed - 1), 16)
+        if error.code == grpc.StatusCode.UNAVAILABLE and self._repeatable:
+            return backoff(self._failed)
+        return None

@@ -1,0 +1,252 @@
+"""The client for programs with threads. `actord.aio` has the same for asyncio."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Iterable, Iterator
+
+import grpc
+
+from actord import endpoint, errors, values, wire
+from actord.attempts import (DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Attempts, Deadline,
+                             Default, Timeout)
+from actord.send_stream import SendStream
+from actord.v1 import actor_service_pb2_grpc, outcome_pb2, process_pb2, yield_pb2
+from actord.values import UNSET, Data, Payload, Target
+from actord.watch import Watch
+
+
+class Client:
+    """A connection to a daemon. May be used by any number of threads.
+
+    Settings that are not given come from the environment variables of actorctl,
+    else from its defaults:
+
+    address          HOST:PORT, [IPV6]:PORT or unix:PATH; ACTORD_ADDRESS;
+                     127.0.0.1:7600
+    token            the token itself
+    token_file       file with the token; ACTORD_TOKEN_FILE
+    tls_ca           PEM file with the authority of the daemon's certificate;
+                     ACTORD_CLIENT_TLS_CA; without it there is no TLS
+    tls_cert, tls_key
+                     PEM files with this client's certificate and its key;
+                     ACTORD_CLIENT_TLS_CERTIFICATE, ACTORD_CLIENT_TLS_KEY
+    tls_server_name  the name in the daemon's certificate;
+                     ACTORD_CLIENT_TLS_SERVER_NAME; the host of the address
+    timeout          seconds for a call that has no timeout of its own; None: none
+    max_attempts     how often a call is tried that may be repeated; 1: once
+
+    `timeout` of a method is in seconds, and covers all attempts; None waits for
+    ever. Raises ActordError and its subclasses (module errors).
+
+    The constructor does not connect. It raises ValueError for impossible or unsafe
+    settings, and OSError if a file cannot be read.
+    """
+
+    def __init__(self, address: str | None = None, *, token: str | None = None,
+                 token_file: str | None = None, tls_ca: str | None = None,
+                 tls_cert: str | None = None, tls_key: str | None = None,
+                 tls_server_name: str | None = None,
+                 timeout: float | None = DEFAULT_SECONDS,
+                 max_attempts: int = DEFAULT_ATTEMPTS) -> None:
+        self.endpoint = endpoint.find(address, token, token_file, tls_ca, tls_cert,
+                                      tls_key, tls_server_name)
+        self.timeout = timeout
+        self.max_attempts = max_attempts
+        options = [*wire.CHANNEL_OPTIONS, *self.endpoint.channel_options]
+        if self.endpoint.tls is None:
+            self.channel = grpc.insecure_channel(self.endpoint.address, options)
+        else:
+            self.channel = grpc.secure_channel(
+                self.endpoint.address,
+                grpc.ssl_channel_credentials(*self.endpoint.tls), options)
+        self.stub = actor_service_pb2_grpc.ActorServiceStub(self.channel)
+
+    def close(self) -> None:
+        """Ends the connection, and with it all open calls and streams."""
+        self.channel.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(self, process_type: str, input: Data = None, *, json: Any = UNSET,
+               content_type: str | None = None, method: str = "",
+               request_id: str | None = None,
+               messages: Iterable[values.Message] = (),
+               priority: int | None = None, name: str = "",
+               on_name_conflict: str = values.NameConflict.FAIL,
+               durability: str | None = None,
+               timeout: Timeout = Default.TIMEOUT) -> values.Submitted:
+        """Starts a process, and returns when its Init has returned. By default the
+        client makes a request_id, so a repeated attempt starts no second
+        process."""
+        request = wire.submit_request(
+            process_type, Payload.of(input, json=json, content_type=content_type),
+            method, request_id, messages, priority, name, on_name_conflict,
+            durability)
+        return wire.submitted_of(self._perform(
+            self.stub.Submit, request, self._deadline(timeout),
+            bool(request.request_id)))
+
+    def send(self, pid: Target, payload: Data = None, *, topic: str = "",
+             json: Any = UNSET, content_type: str | None = None,
+             message_id: str | None = None,
+             timeout: Timeout = Default.TIMEOUT) -> values.Sent:
+        """Delivers a message to a PID or "@name", and returns when it is in the
+        mailbox. By default the client makes a message_id, so a repeated attempt
+        delivers it once."""
+        request = wire.send_request(
+            pid, topic, Payload.of(payload, json=json, content_type=content_type),
+            message_id)
+        return wire.sent_of(self._perform(
+            self.stub.Send, request, self._deadline(timeout),
+            bool(request.message_id)))
+
+    def call(self, pid: Target, payload: Data = None, *, topic: str = "",
+             json: Any = UNSET, content_type: str | None = None,
+             message_id: str = "",
+             timeout: Timeout = Default.TIMEOUT) -> values.Reply:
+        """Asks a process and returns its answer. Only a durable process takes a
+        message_id; without one, a call that has lost its connection is not
+        repeated."""
+        request = wire.call_request(
+            pid, topic, Payload.of(payload, json=json, content_type=content_type),
+            message_id)
+        return wire.reply_of(self._perform(
+            self.stub.Call, request, self._deadline(timeout), bool(message_id)))
+
+    def run(self, process_type: str, input: Data = None, *, json: Any = UNSET,
+            content_type: str | None = None, method: str = "",
+            request_id: str | None = None, messages: Iterable[values.Message] = (),
+            priority: int | None = None, name: str = "",
+            durability: str | None = None, check: bool = True,
+            timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
+        """Starts a process and waits for its end. Raises ProcessFailed if it fails,
+        unless `check` is False. An error after the start has the `pid`."""
+        deadline = self._deadline(timeout)
+        pid = self.submit(
+            process_type, input, json=json, content_type=content_type,
+            method=method, request_id=request_id, messages=messages,
+            priority=priority, name=name, durability=durability,
+            timeout=deadline.remaining()).pid
+        try:
+            return self.await_outcome(pid, check=check,
+                                      timeout=deadline.remaining())
+        except errors.ActordError as error:
+            error.pid = pid
+            raise
+
+    def await_outcome(self, pid: Target, *, check: bool = True,
+                      timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
+        """Waits for the end of a process. Raises ProcessFailed if it has failed,
+        unless `check` is False."""
+        return wire.outcome_of(
+            self._perform(self.stub.Await,
+                          outcome_pb2.AwaitRequest(pid=wire.pid_of(pid)),
+                          self._deadline(timeout), True), check)
+
+    def cancel(self, pid: Target, reason: str = "", *,
+               deadline: float | None = None,
+               timeout: Timeout = Default.TIMEOUT) -> values.Receipt:
+        """Asks a process to end. After `deadline` seconds the daemon terminates
+        it."""
+        return wire.receipt_of(self._perform(
+            self.stub.Cancel, wire.cancel_request(pid, reason, deadline),
+            self._deadline(timeout), True).receipt)
+
+    def terminate(self, pid: Target, reason: str = "", *,
+                  timeout: Timeout = Default.TIMEOUT) -> values.Receipt:
+        """Forces a process to end."""
+        return wire.receipt_of(self._perform(
+            self.stub.Terminate, outcome_pb2.TerminateRequest(
+                pid=wire.pid_of(pid), reason=reason),
+            self._deadline(timeout), True).receipt)
+
+    def complete_yield(self, token: str, result: Data = None, *, json: Any = UNSET,
+                       content_type: str | None = None, error: str | None = None,
+                       code: grpc.StatusCode = grpc.StatusCode.FAILED_PRECONDITION,
+                       timeout: Timeout = Default.TIMEOUT) -> values.Completed:
+        """Completes an external command with a result, or with an error: its text
+        and its code. The answer says what has happened to the completion."""
+        request = wire.complete_request(
+            token, Payload.of(result, json=json, content_type=content_type), error,
+            code)
+        return wire.completed_of(self._perform(
+            self.stub.CompleteYield, request, self._deadline(timeout), True))
+
+    def describe(self, pid: Target, *,
+                 timeout: Timeout = Default.TIMEOUT) -> values.Process:
+        """A live process with everything that is known about it."""
+        return wire.process_of(self._perform(
+            self.stub.GetProcess,
+            process_pb2.GetProcessRequest(pid=wire.pid_of(pid)),
+            self._deadline(timeout), True).process)
+
+    def ps(self, process_type: str = "", *, state: str | None = None,
+           parent_pid: str = "", page_size: int = 1000,
+           timeout: Timeout = Default.TIMEOUT) -> Iterator[values.Process]:
+        """The live processes, page by page. `timeout` is for each page."""
+        request = wire.list_request(process_type, state, parent_pid, page_size)
+        return self._pages(self.stub.ListProcesses, request, timeout,
+                           lambda page: map(wire.process_of, page.processes))
+
+    def yields(self, command: str = "", *, pid: Target = "", page_size: int = 1000,
+               timeout: Timeout = Default.TIMEOUT) -> Iterator[values.Yield]:
+        """The external commands that wait, page by page. `command` may be a prefix
+        that ends in "*". `timeout` is for each page."""
+        request = yield_pb2.ListYieldsRequest(
+            page_size=page_size, command=command, pid=wire.pid_of(pid))
+        return self._pages(self.stub.ListYields, request, timeout,
+                           lambda page: map(wire.yield_of, page.yields))
+
+    def watch(self, process_type: str = "", *, parent_pid: str = "",
+              resume_token: str = "", skip_snapshot: bool = False,
+              timeout: float | None = None) -> Watch:
+        """Iterates over the live processes, and then over each start and end, for
+        `timeout` seconds; by default until it is closed. See class Watch."""
+        return Watch(self, process_type, parent_pid, resume_token, skip_snapshot,
+                     timeout)
+
+    def send_stream(self, *, max_unacknowledged: int = 10_000,
+                    timeout: Timeout = Default.TIMEOUT) -> SendStream:
+        """Sends in bulk. `timeout`: how long to wait for room, and at the end for
+        the last acknowledgements. See class SendStream."""
+        return SendStream(self, max_unacknowledged, self._seconds(timeout))
+
+    def invoke(self, method: str, request: Any, *, repeatable: bool = False,
+               timeout: Timeout = Default.TIMEOUT) -> Any:
+        """Any other unary call of actord.v1.ActorService, such as "GetStatus", with
+        the messages of actord.v1. With `repeatable` it is repeated when its
+        connection is lost."""
+        return self._perform(getattr(self.stub, method), request,
+                             self._deadline(timeout), repeatable)
+
+    def _perform(self, call: Callable[..., Any], request: Any, deadline: Deadline,
+                 repeatable: bool) -> Any:
+        attempts = Attempts(deadline, self.max_attempts, repeatable)
+        while True:
+            try:
+                return call(request, timeout=attempts.timeout(),
+                            metadata=self.endpoint.metadata)
+            except grpc.RpcError as error:
+                # A local, as `error` is gone at the end of the block.
+                failure = errors.of_rpc(error)
+            time.sleep(attempts.pause_after(failure))
+
+    def _pages(self, call: Callable[..., Any], request: Any, timeout: Timeout,
+               items: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+        while True:
+            page = self._perform(call, request, self._deadline(timeout), True)
+            yield from items(page)
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def _seconds(self, timeout: Timeout) -> float | None:
+        return self.timeout if isinstance(timeout, Default) else timeout
+
+    def _deadline(self, timeout: Timeout) -> Deadline:
+        return Deadline(self._seconds(timeout))

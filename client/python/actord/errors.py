@@ -1,0 +1,266 @@
+"""The errors of actord as exceptions.
+
+Decide by class, `code` and `reason`. Messages are for people and may change.
+docs/api.md of actord lists all reasons.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+import grpc
+
+from actord import error_details_pb2 as details_pb2
+from actord.values import Failure, Outcome
+
+_DETAILS = "grpc-status-details-bin"
+_CODES: dict[int, grpc.StatusCode] = {code.value[0]: code
+                                      for code in grpc.StatusCode}
+
+
+def status_code(number: int) -> grpc.StatusCode:
+    """The code with this number of google.rpc.Code; UNKNOWN for another number."""
+    return _CODES.get(number, grpc.StatusCode.UNKNOWN)
+
+
+class ActordError(Exception):
+    """A call or an item of a stream failed.
+
+    code          what kind of error it is
+    reason        the stable reason, such as "MAILBOX_FULL"; "" if the error is
+                  not from actord but from gRPC, such as "no connection"
+    message       for people
+    metadata      facts that belong to the reason
+    retry_delay   the daemon has done nothing; the same call may succeed after so
+                  many seconds. None: the daemon has not said so
+    fields        what is wrong, by the path of the field in the request
+    pid           the process that `run` had started before the error, or the
+                  process that the error names; "" if there is none
+    """
+
+    def __init__(self, message: str, *,
+                 code: grpc.StatusCode = grpc.StatusCode.UNKNOWN,
+                 reason: str = "", metadata: Mapping[str, str] | None = None,
+                 retry_delay: float | None = None,
+                 fields: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.reason = reason
+        self.metadata = dict(metadata or {})
+        self.retry_delay = retry_delay
+        self.fields = dict(fields or {})
+        self.pid = self.metadata.get("pid", "")
+
+    def __str__(self) -> str:
+        return f"{self.reason or self.code.name}: {self.message}"
+
+
+class InvalidArgument(ActordError):
+    """The request is wrong; `fields` says where."""
+
+
+class InitRefused(InvalidArgument):
+    """The process's Init has refused the input. `code` is the process's own."""
+
+
+class PayloadTooLarge(InvalidArgument):
+    """A payload is longer than the daemon accepts."""
+
+
+class RequestIdReused(InvalidArgument):
+    """The request_id or message_id belongs to a request with another body."""
+
+
+class NotFound(ActordError):
+    """Something that the request names does not exist."""
+
+
+class ProcessNotFound(NotFound):
+    """No such process has ever existed, or it ended with an earlier daemon."""
+
+
+class NameNotFound(NotFound):
+    """No process holds this name."""
+
+
+class UnknownProcessType(NotFound):
+    """No plugin of the daemon has this process type."""
+
+
+class UnknownMethod(NotFound):
+    """The process type has no such method."""
+
+
+class Unauthenticated(ActordError):
+    """The daemon wants a token or a certificate, and does not accept this one."""
+
+
+class PermissionDenied(ActordError):
+    """The token does not permit this."""
+
+
+class AlreadyExists(ActordError):
+    """Something of this name exists."""
+
+
+class NameTaken(AlreadyExists):
+    """Another process holds the name: `pid`."""
+
+
+class FailedPrecondition(ActordError):
+    """The state of the daemon or the process does not permit this."""
+
+
+class ProcessEnded(FailedPrecondition):
+    """The process has ended; `await_outcome` says how."""
+
+
+class ProcessQuarantined(FailedPrecondition):
+    """The durable process cannot run."""
+
+
+class ResultNotKept(FailedPrecondition):
+    """The process has ended, and its outcome is not kept, or no longer."""
+
+
+class NotDurable(FailedPrecondition):
+    """Only a durable process can do this: the daemon has no store, the process
+    type declares no durability, or the process is volatile."""
+
+
+class CalleeEnded(ActordError):
+    """The process that was called, `pid`, has ended without an answer."""
+
+
+class CallFailed(ActordError):
+    """The process has answered the call with this error. `code` is its own."""
+
+
+class Overloaded(ActordError):
+    """A limit is reached. See `retry_delay`."""
+
+
+class MailboxFull(Overloaded):
+    """The process does not keep up with its messages."""
+
+
+class QuotaExceeded(Overloaded):
+    """This client is above a quota: `metadata` has "quota" and "limit"."""
+
+
+class Unavailable(ActordError):
+    """There is no connection to the daemon, or it starts, drains or has stopped."""
+
+
+class DeadlineExceeded(ActordError, TimeoutError):
+    """The timeout of the call has passed. The call may still have its effect."""
+
+
+class ProcessFailed(ActordError):
+    """The awaited process has ended with a failure. `code` and `message` are the
+    failure's; `reason` is its FailureReason, such as "FAILED" or "CANCELLED"."""
+
+    def __init__(self, outcome: Outcome, failure: Failure) -> None:
+        super().__init__(failure.message, code=failure.code,
+                         reason=str(failure.reason))
+        self.failure = failure
+        self.outcome = outcome
+        self.pid = outcome.pid
+
+    def __reduce__(self) -> Any:
+        return ProcessFailed, (self.outcome, self.failure)
+
+
+class ItemsRefused(ActordError):
+    """The daemon has refused some items of a stream; the others are delivered.
+    `refusals` are in the order of the items."""
+
+    def __init__(self, refusals: list[Any]) -> None:
+        first = refusals[0]
+        super().__init__(
+            f"{len(refusals)} items are refused; item {first.index}: "
+            f"{first.error.message}", code=first.error.code,
+            reason=first.error.reason)
+        self.refusals = refusals
+
+
+_BY_REASON: dict[str, type[ActordError]] = {
+    "INIT_REFUSED": InitRefused,
+    "PAYLOAD_TOO_LARGE": PayloadTooLarge,
+    "REQUEST_ID_REUSED": RequestIdReused,
+    "PROCESS_NOT_FOUND": ProcessNotFound,
+    "NAME_NOT_FOUND": NameNotFound,
+    "UNKNOWN_PROCESS_TYPE": UnknownProcessType,
+    "UNKNOWN_METHOD": UnknownMethod,
+    "NAME_TAKEN": NameTaken,
+    "PROCESS_ENDED": ProcessEnded,
+    "PROCESS_QUARANTINED": ProcessQuarantined,
+    "RESULT_NOT_KEPT": ResultNotKept,
+    "NOT_DURABLE": NotDurable,
+    "NOT_DURABLE_TYPE": NotDurable,
+    "DURABILITY_OFF": NotDurable,
+    "CALLEE_ENDED": CalleeEnded,
+    "CALL_FAILED": CallFailed,
+    "MAILBOX_FULL": MailboxFull,
+    "CLIENT_QUOTA": QuotaExceeded,
+}
+_BY_CODE: dict[grpc.StatusCode, type[ActordError]] = {
+    grpc.StatusCode.INVALID_ARGUMENT: InvalidArgument,
+    grpc.StatusCode.NOT_FOUND: NotFound,
+    grpc.StatusCode.UNAUTHENTICATED: Unauthenticated,
+    grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
+    grpc.StatusCode.ALREADY_EXISTS: AlreadyExists,
+    grpc.StatusCode.FAILED_PRECONDITION: FailedPrecondition,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: Overloaded,
+    grpc.StatusCode.UNAVAILABLE: Unavailable,
+    grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,
+}
+
+
+def make(message: str, code: grpc.StatusCode, reason: str,
+         **more: Any) -> ActordError:
+    """The exception of the class for this reason or code."""
+    kind = _BY_REASON.get(reason) or _BY_CODE.get(code, ActordError)
+    return kind(message, code=code, reason=reason, **more)
+
+
+def of_rpc(error: Any) -> ActordError:
+    """The exception for a grpc.RpcError of a call, whether sync or asyncio."""
+    code, message = error.code(), error.details() or ""
+    packed = next((value for key, value in error.trailing_metadata() or ()
+                   if key == _DETAILS), None)
+    reason, more = "", {}
+    if packed is not None:
+        reason, more = _details(packed)
+    return make(message, code, reason, **more)
+
+
+def of_refusal(refusal: Any) -> ActordError:
+    """The exception for a Refusal of a stream or a TaskRefusal."""
+    field, pid = getattr(refusal, "field", ""), getattr(refusal, "pid", "")
+    return make(
+        refusal.message, status_code(refusal.code), refusal.reason,
+        metadata={"pid": pid} if pid else None,
+        fields={field: refusal.message} if field else None,
+        retry_delay=(refusal.retry_delay.ToNanoseconds() / 1e9
+                     if refusal.HasField("retry_delay") else None))
+
+
+def _details(packed: bytes) -> tuple[str, dict[str, Any]]:
+    """The reason and the further facts of a google.rpc.Status."""
+    reason, more = "", {}
+    for detail in details_pb2.Status.FromString(packed).details:
+        name = detail.type_url.rpartition("/")[2]
+        if name == "google.rpc.ErrorInfo":
+            info = details_pb2.ErrorInfo.FromString(detail.value)
+            if info.domain == "actord":
+                reason, more["metadata"] = info.reason, dict(info.metadata)
+        elif name == "google.rpc.RetryInfo":
+            retry = details_pb2.RetryInfo.FromString(detail.value)
+            more["retry_delay"] = retry.retry_delay.ToNanoseconds() / 1e9
+        elif name == "google.rpc.BadRequest":
+            bad = details_pb2.BadRequest.FromString(detail.value)
+            more["fields"] = {violation.field: violation.description
+                              for violation in bad.field_violations}
+    return reason, more

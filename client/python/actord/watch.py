@@ -1,0 +1,147 @@
+"""Watching processes: an iterator that resumes by itself."""
+
+from __future__ import annotations
+
+import collections
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import grpc
+
+from actord import errors, wire
+from actord.attempts import Deadline, backoff
+from actord.v1 import watch_pb2
+from actord.values import WatchEvent
+
+if TYPE_CHECKING:
+    from actord.client import Client
+
+
+class Position:
+    """Which watch it is, and up to where it has been delivered. For the sync and
+    the asyncio watch."""
+
+    def __init__(self, process_type: str, parent_pid: str, resume_token: str,
+                 skip_snapshot: bool, patience: float | None) -> None:
+        self._request = watch_pb2.WatchProcessesRequest(
+            process_type=process_type, parent_pid=parent_pid,
+            resume_token=resume_token, skip_snapshot=skip_snapshot)
+        self._patience = patience  # without an answer, in seconds
+        self._failed = 0
+        self._last_answer = time.monotonic()
+        # Of the response whose events are being delivered.
+        self._next_token = resume_token
+        self.events: collections.deque[WatchEvent] = collections.deque()
+
+    @property
+    def resume_token(self) -> str:
+        return self._request.resume_token
+
+    def request(self) -> watch_pb2.WatchProcessesRequest:
+        return self._request
+
+    def received(self, response: Any) -> None:
+        self._failed = 0
+        self._last_answer = time.monotonic()
+        self._next_token = response.resume_token
+        self.events.extend(wire.watch_events(response))
+        self._advance()
+
+    def next_event(self) -> WatchEvent:
+        event = self.events.popleft()
+        self._advance()
+        return event
+
+    def pause_after(self, error: errors.ActordError) -> float:
+        """Seconds until the next attempt. Raises the error if there is none."""
+        if (error.retry_delay is None
+                and error.code != grpc.StatusCode.UNAVAILABLE):
+            raise error
+        if not self._failed:  # a quiet watch has had its last answer long ago
+            self._last_answer = time.monotonic()
+        self._failed += 1
+        pause = max(error.retry_delay or 0.0, backoff(self._failed))
+        away = time.monotonic() - self._last_answer
+        if self._patience is not None and away + pause > self._patience:
+            raise error
+        return pause
+
+    def _advance(self) -> None:
+        if not self.events:
+            self._request.resume_token = self._next_token
+
+
+class Watch:
+    """Iterates over Snapshot, Started, Ended and Missed. Keep a set of PIDs: empty
+    it at a Snapshot that says `first`, add what a Snapshot or Started has, remove
+    what has Ended.
+
+    When the connection breaks, the watch goes on where it was. It raises
+    Unavailable if the daemon has not answered for the timeout of the client. The
+    iteration ends at the end of `timeout`, or when another thread calls close().
+    """
+
+    def __init__(self, client: Client, process_type: str, parent_pid: str,
+                 resume_token: str, skip_snapshot: bool,
+                 timeout: float | None) -> None:
+        self._client = client
+        self._position = Position(process_type, parent_pid, resume_token,
+                                  skip_snapshot, client.timeout)
+        self._deadline = Deadline(timeout)
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._call: Any = None
+
+    @property
+    def resume_token(self) -> str:
+        """A later watch with this token and the same filters continues behind the
+        last response whose events have all been taken from this one."""
+        return self._position.resume_token
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed.set()
+            if self._call is not None:
+                self._call.cancel()
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Watch:
+        return self
+
+    def __next__(self) -> WatchEvent:
+        while not self._position.events:
+            if self._closed.is_set():
+                raise StopIteration
+            try:
+                self._position.received(next(self._open_call()))
+            except StopIteration:
+                self._call = None  # a daemon ends a watch with an error
+                self._pause(errors.Unavailable(
+                    "the watch has ended", code=grpc.StatusCode.UNAVAILABLE))
+            except grpc.RpcError as error:
+                self._call = None
+                self._pause(errors.of_rpc(error))
+        return self._position.next_event()
+
+    def _open_call(self) -> Any:
+        with self._lock:
+            if self._call is None:
+                self._call = self._client.stub.WatchProcesses(
+                    self._position.request(), timeout=self._deadline.remaining(),
+                    metadata=self._client.endpoint.metadata)
+                if self._closed.is_set():
+                    self._call.cancel()
+            return self._call
+
+    def _pause(self, error: errors.ActordError) -> None:
+        if (self._closed.is_set() or self._deadline.remaining() == 0
+                or error.code == grpc.StatusCode.DEADLINE_EXCEEDED):
+            self._closed.set()
+            return
+        self._closed.wait(self._position.pause_after(error))

@@ -1,0 +1,243 @@
+"""Between the values of this package and the messages of the API."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import os
+from typing import Any, Iterable, TypeVar
+
+import grpc
+
+from actord import errors, values
+from actord.v1 import (outcome_pb2, payload_pb2, process_pb2, watch_pb2, work_pb2,
+                       yield_pb2)
+from actord.values import Payload
+
+# Payloads and lists may be as long as the daemon's configuration permits.
+CHANNEL_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.enable_http_proxy", 0),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    # How long an attempt to connect may take; a daemon that starts takes a while.
+    ("grpc.min_reconnect_backoff_ms", 10_000),
+    ("grpc.max_reconnect_backoff_ms", 2000),
+)
+
+_E = TypeVar("_E", bound=enum.StrEnum)
+
+
+def new_id() -> str:
+    """An id that no other request has: 128 random bits."""
+    return os.urandom(16).hex()
+
+
+def pid_of(target: values.Target) -> str:
+    return target if isinstance(target, str) else target.pid
+
+
+def payload_message(payload: Payload) -> payload_pb2.Payload:
+    return payload_pb2.Payload(data=payload.data,
+                               content_type=payload.content_type)
+
+
+def payload_of(message: Any) -> Payload:
+    return Payload(message.data, message.content_type)
+
+
+def member(kind: type[_E], proto_enum: Any, prefix: str, number: int) -> _E:
+    """The value of `kind` for a number; UNSPECIFIED for one of a newer daemon."""
+    found = proto_enum.DESCRIPTOR.values_by_number.get(number)
+    name = found.name.removeprefix(prefix) if found else "UNSPECIFIED"
+    return kind(name) if name in kind.__members__ else kind("UNSPECIFIED")
+
+
+def receipt_of(number: int) -> values.Receipt:
+    return member(values.Receipt, process_pb2.Receipt, "RECEIPT_", number)
+
+
+def durability_of(number: int) -> values.Durability:
+    return member(values.Durability, process_pb2.Durability, "DURABILITY_", number)
+
+
+def answer_of(number: int) -> values.Answer:
+    return member(values.Answer, yield_pb2.CompleteYieldResponse.Answer, "ANSWER_",
+                  number)
+
+
+def time_of(message: Any, field: str) -> datetime.datetime | None:
+    """The time in UTC; None if the field is not set."""
+    if not message.HasField(field):
+        return None
+    return getattr(message, field).ToDatetime(tzinfo=datetime.timezone.utc)
+
+
+def set_seconds(duration: Any, seconds: float) -> None:
+    duration.FromNanoseconds(round(seconds * 1e9))
+
+
+def submit_request(process_type: str, input: Payload, method: str,
+                   request_id: str | None, messages: Iterable[values.Message],
+                   priority: int | None, name: str, on_name_conflict: str,
+                   durability: str | None) -> process_pb2.SubmitRequest:
+    request = process_pb2.SubmitRequest(
+        process_type=process_type, method=method, input=payload_message(input),
+        request_id=new_id() if request_id is None else request_id,
+        messages=[process_pb2.Message(topic=message.topic,
+                                      payload=payload_message(message.payload))
+                  for message in messages],
+        priority=priority, name=name)
+    request.on_name_conflict = process_pb2.SubmitRequest.NameConflict.Value(
+        f"NAME_CONFLICT_{values.NameConflict(on_name_conflict)}")
+    if durability is not None:
+        request.durability = process_pb2.Durability.Value(
+            f"DURABILITY_{values.Durability(durability)}")
+    return request
+
+
+def submitted_of(response: Any) -> values.Submitted:
+    return values.Submitted(
+        response.pid, response.duplicate, response.delivered,
+        durability_of(response.durability), receipt_of(response.receipt))
+
+
+def send_request(target: values.Target, topic: str, payload: Payload,
+                 message_id: str | None) -> process_pb2.SendRequest:
+    return process_pb2.SendRequest(
+        pid=pid_of(target), topic=topic, payload=payload_message(payload),
+        message_id=new_id() if message_id is None else message_id)
+
+
+def sent_of(response: Any) -> values.Sent:
+    return values.Sent(response.duplicate, receipt_of(response.receipt))
+
+
+def call_request(target: values.Target, topic: str, payload: Payload,
+                 message_id: str) -> process_pb2.CallRequest:
+    return process_pb2.CallRequest(
+        pid=pid_of(target), topic=topic, payload=payload_message(payload),
+        message_id=message_id)
+
+
+def reply_of(response: Any) -> values.Reply:
+    return values.Reply(payload_of(response.result), response.pid,
+                        response.duplicate, receipt_of(response.receipt))
+
+
+def cancel_request(target: values.Target, reason: str,
+                   deadline: float | None) -> outcome_pb2.CancelRequest:
+    request = outcome_pb2.CancelRequest(pid=pid_of(target), reason=reason)
+    if deadline is not None:
+        set_seconds(request.deadline, deadline)
+    return request
+
+
+def complete_request(token: str, result: Payload | None,
+                     error: str | None, code: grpc.StatusCode
+                     ) -> yield_pb2.CompleteYieldRequest:
+    if error is None:
+        return yield_pb2.CompleteYieldRequest(
+            token=token, result=payload_message(result or Payload()))
+    if result is not None and result != Payload():
+        raise TypeError("give a result or error=, not both")
+    return yield_pb2.CompleteYieldRequest(
+        token=token, error=yield_error(error, code))
+
+
+def yield_error(message: str, code: grpc.StatusCode) -> yield_pb2.YieldError:
+    """With as much of the message as the daemon accepts."""
+    return yield_pb2.YieldError(
+        code=code.value[0], message=message.encode()[:4096].decode(errors="ignore"))
+
+
+def completed_of(response: Any) -> values.Completed:
+    return values.Completed(answer_of(response.answer),
+                            receipt_of(response.receipt))
+
+
+def failure_of(failure: Any) -> values.Failure:
+    return values.Failure(
+        member(values.FailureReason, outcome_pb2.FailureReason, "FAILURE_REASON_",
+               failure.reason),
+        errors.status_code(failure.code), failure.message)
+
+
+def outcome_of(response: Any, check: bool) -> values.Outcome:
+    """Of an AwaitResponse. Raises ProcessFailed for a failure, with `check`."""
+    message = response.outcome
+    end = message.WhichOneof("end")
+    outcome = values.Outcome(
+        message.pid,
+        payload_of(message.result) if end == "result" else None,
+        failure_of(message.failure) if end == "failure" else None,
+        time_of(message, "create_time"), time_of(message, "end_time"),
+        message.steps, receipt_of(response.receipt))
+    if check and outcome.failure is not None:
+        raise errors.ProcessFailed(outcome, outcome.failure)
+    return outcome
+
+
+def process_of(message: Any) -> values.Process:
+    return values.Process(
+        pid=message.pid, process_type=message.process_type, method=message.method,
+        state=member(values.ProcessState, process_pb2.ProcessState,
+                     "PROCESS_STATE_", message.state),
+        parent_pid=message.parent_pid, create_time=time_of(message, "create_time"),
+        steps=message.steps, mailbox_messages=message.mailbox_messages,
+        mailbox_bytes=message.mailbox_bytes,
+        yields_outstanding=message.yields_outstanding,
+        cancel_requested=message.cancel_requested, priority=message.priority,
+        owner=message.owner, durability=durability_of(message.durability),
+        names=tuple(message.names), plugin=message.plugin,
+        plugin_version=message.plugin_version,
+        linked_pids=tuple(message.linked_pids),
+        monitored_pids=tuple(message.monitored_pids),
+        monitor_pids=tuple(message.monitor_pids),
+        quarantine_reason=message.quarantine_reason)
+
+
+def list_request(process_type: str, state: str | None, parent_pid: str,
+                 page_size: int) -> process_pb2.ListProcessesRequest:
+    request = process_pb2.ListProcessesRequest(
+        page_size=page_size, process_type=process_type, parent_pid=parent_pid)
+    if state is not None:
+        request.state = process_pb2.ProcessState.Value(
+            f"PROCESS_STATE_{values.ProcessState(state)}")
+    return request
+
+
+def yield_of(message: Any) -> values.Yield:
+    return values.Yield(
+        token=message.token, pid=message.pid, process_type=message.process_type,
+        command=message.command, payload=payload_of(message.payload),
+        create_time=time_of(message, "create_time"),
+        deadline=time_of(message, "deadline"), attempts=message.attempts,
+        worker=message.worker, last_error=message.last_error)
+
+
+def watch_events(response: watch_pb2.WatchProcessesResponse
+                 ) -> list[values.WatchEvent]:
+    kind = response.WhichOneof("update")
+    if kind == "snapshot":
+        page = response.snapshot
+        return [values.Snapshot(tuple(map(process_of, page.processes)), page.first,
+                                page.last)]
+    if kind == "missed":
+        return [values.Missed(response.missed.count)]
+    return [_process_event(event) for event in response.events.events
+            if event.WhichOneof("event")]
+
+
+def _process_event(event: Any) -> values.WatchEvent:
+    if event.WhichOneof("event") == "started":
+        started = event.started
+        return values.Started(
+            started.pid, started.process_type, started.method, started.parent_pid,
+            started.priority, time_of(started, "create_time"), started.owner)
+    ended = event.ended
+    return values.Ended(
+        ended.pid, ended.process_type, ended.parent_pid,
+        time_of(ended, "create_time"), time_of(ended, "end_time"), ended.steps,
+        failure_of(ended.failure) if ended.HasField("failure") else None,
+        ended.owner)

@@ -1,0 +1,141 @@
+"""The Python package with TLS and tokens, by arguments and by the environment, and
+installed by pip."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+import unittest.mock
+
+import actord
+import actord.aio
+import grpc
+from harness import places
+from harness.case import EmptyCase
+from harness.tls_case import TlsCase
+from harness.tokens import TokenCase, unknown_token
+from harness.waiting import WAIT_SECONDS
+
+
+class Secured(TlsCase, TokenCase):
+    """A daemon with mutual TLS and tokens."""
+
+    def setUp(self):
+        super().setUp()
+        pair = self.authority.issue("python")
+        self.tls_files = {"tls_ca": self.authority.certificate,
+                          "tls_cert": pair.certificate, "tls_key": pair.key}
+        self.client_token = self.token("client", "--submit", "echo")
+        self.served = self.serve(*self.mutual_tls())
+
+    def client(self, **settings):
+        client = actord.Client(self.served.address, timeout=WAIT_SECONDS,
+                               max_attempts=2, **settings)
+        self.addCleanup(client.close)
+        return client
+
+    def secret_file(self, text, mode=0o600):
+        path = self.directory / "secret"
+        path.write_text(text + "\n")
+        path.chmod(mode)
+        return path
+
+    def test_arguments(self):
+        client = self.client(token=self.client_token, **self.tls_files)
+        self.assertEqual(client.run("echo", "a").text, "a")
+        with self.assertRaises(actord.PermissionDenied) as caught:
+            client.submit("counter", "1")
+        self.assertEqual(caught.exception.reason, "NAME_NOT_ALLOWED")
+        with client.send_stream() as stream:
+            stream.flush()
+        with self.assertRaises(actord.Unauthenticated) as caught:
+            self.client(**self.tls_files).submit("echo", "a")
+        self.assertEqual(caught.exception.reason, "TOKEN_MISSING")
+        with self.assertRaises(actord.Unauthenticated) as caught:
+            self.client(token=unknown_token(), **self.tls_files).submit("echo")
+        self.assertEqual(caught.exception.reason, "TOKEN_INVALID")
+        # A certificate is required, and so is the name in the daemon's.
+        self.assertRaises(actord.Unavailable, lambda: self.client(
+            tls_ca=self.tls_files["tls_ca"]).submit("echo"))
+        self.assertRaises(actord.Unavailable, lambda: self.client(
+            tls_server_name="other.example", token=self.client_token,
+            **self.tls_files).submit("echo"))
+        self.assertNotIn(self.client_token, repr(client.endpoint))
+
+    def test_environment(self):
+        variables = {
+            "ACTORD_ADDRESS": self.served.address,
+            "ACTORD_TOKEN_FILE": str(self.secret_file(self.client_token)),
+            "ACTORD_CLIENT_TLS_CA": str(self.tls_files["tls_ca"]),
+            "ACTORD_CLIENT_TLS_CERTIFICATE": str(self.tls_files["tls_cert"]),
+            "ACTORD_CLIENT_TLS_KEY": str(self.tls_files["tls_key"]),
+            "ACTORD_CLIENT_TLS_SERVER_NAME": "localhost"}
+
+        async def run():
+            async with actord.aio.Client() as client:
+                return (await client.run("echo", "b", timeout=WAIT_SECONDS)).text
+
+        with unittest.mock.patch.dict(os.environ, variables):
+            with actord.Client() as client:
+                self.assertEqual(
+                    client.run("echo", "a", timeout=WAIT_SECONDS).text, "a")
+            self.assertEqual(asyncio.run(run()), "b")
+
+    def test_a_worker_is_told_that_its_token_does_not_suffice(self):
+        worker = actord.Worker(self.client(token=self.client_token,
+                                           **self.tls_files))
+        worker.command("manual.*")(print)
+        with self.assertRaises(actord.PermissionDenied):
+            worker.start()
+
+    def test_tokens_that_others_can_read_are_not_used(self):
+        for settings, words in [
+                ({"token_file": self.secret_file(self.client_token, 0o644)},
+                 "0640 at most"),
+                ({"token": self.client_token, "address": "example.com:7600"},
+                 "plain text")]:
+            with self.subTest(words=words):
+                with self.assertRaisesRegex(ValueError, words) as caught:
+                    actord.Client(**settings)
+                self.assert_no_secret(str(caught.exception))
+        plain = actord.Client(self.served.address, max_attempts=1)
+        self.addCleanup(plain.close)
+        with self.assertRaises(actord.Unavailable) as caught:
+            plain.submit("echo")
+        self.assertEqual(caught.exception.code, grpc.StatusCode.UNAVAILABLE)
+
+
+class Installed(EmptyCase):
+
+    def test_pip_installs_the_package_whole(self):
+        if subprocess.run([sys.executable, "-m", "pip", "--version"],
+                          capture_output=True, check=False).returncode != 0:
+            # CTest looks for these words and shows the test as skipped.
+            print("PIP NOT TESTED: there is no pip", file=sys.stderr)
+            self.skipTest("there is no pip")
+        # pip builds in the checkout, which a test must not change.
+        checkout = self.directory / "checkout"
+        for folder in ("client/python", "proto"):
+            shutil.copytree(places.SOURCE / folder, checkout / folder)
+        target = self.directory / "target"
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps",
+             "--no-build-isolation", "--no-index", "--target", target,
+             checkout / "client" / "python"], capture_output=True, text=True,
+            check=False, env=places.clean_environment(), timeout=WAIT_SECONDS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        shown = subprocess.run(
+            [sys.executable, "-c", "import actord, actord.aio, actord.v1.work_pb2 "
+             "as w; print(actord.__file__, w.__file__)"],
+            capture_output=True, text=True, check=True,
+            env=places.clean_environment(PYTHONPATH=str(target)))
+        self.assertEqual(shown.stdout.split(), [
+            f"{target}/actord/__init__.py", f"{target}/actord/v1/work_pb2.py"])
+        for name in ("py.typed", "v1/work_pb2.pyi"):
+            self.assertTrue((target / "actord" / name).exists(), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
