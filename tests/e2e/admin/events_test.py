@@ -22,9 +22,12 @@ class Events:
     def next(self):
         """The next event as (name, id, data); None: there are no more."""
         fields = {}
-        while line := self.answer.readline().decode().rstrip("\n"):
-            name, text = line.split(": ", 1)
-            fields[name] = text
+        while line := self.answer.readline().decode():
+            if ": " in line:
+                name, text = line.rstrip("\n").split(": ", 1)
+                fields[name] = text
+            elif fields:  # An empty line ends an event; else it is a heartbeat's.
+                break
         if not fields:
             return None
         return fields["event"], fields.get("id"), json.loads(fields["data"])
