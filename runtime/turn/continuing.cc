@@ -77,7 +77,7 @@ void Free(UnseenEvents& unseen, Lane& lane) {
 }
 
 // Puts all of them before the other events of the process. `rest` is counted.
-void Push(UnseenEvents&& unseen, Process& process) {
+void Push(UnseenEvents unseen, Process& process) {
   EnvelopeList later = std::exchange(process.urgent_taken, unseen.first);
   while (Envelope* const envelope = later.PopFront()) {
     process.urgent_taken.PushBack(envelope);
@@ -121,7 +121,7 @@ absl::Status PushUnseen(std::string_view bytes, uint64_t left, Process& process,
     Free(unseen, lane);
     return NoRoom(unseen.rest_count);
   }
-  Push(std::move(unseen), process);
+  Push(unseen, process);
   return status;
 }
 

@@ -90,7 +90,7 @@ TEST(MethodRules, RequestsOfAuditedMethodsHoldNoPayload) {
     EXPECT_EQ(method.server_streaming(), method.name() == "Backup")
         << method.name();
   }
-  EXPECT_EQ(audited, 9);
+  EXPECT_EQ(audited, 10);
 }
 
 TEST(MethodRules, TheDocsHaveTheSameTable) {
