@@ -28,15 +28,15 @@ const char* NameOf(const v1::WatchProcessesResponse& response) {
 // Empty: the response cannot be written, which does not happen.
 std::string EventOf(const grpc::ByteBuffer& bytes) {
   v1::WatchProcessesResponse response;
-  std::string json;
+  std::string data;
   if (!ReadMessage(bytes, &response).ok() ||
       !WriteJson(response.GetDescriptor()->full_name(),
-                 response.SerializeAsString(), &json)
+                 response.SerializeAsString(), &data)
            .ok()) {
     return "";
   }
   return absl::StrCat("id: ", response.resume_token(),
-                      "\nevent: ", NameOf(response), "\ndata: ", json, "\n\n");
+                      "\nevent: ", NameOf(response), "\ndata: ", data, "\n\n");
 }
 
 }  // namespace

@@ -39,10 +39,10 @@ void LoggedSends::SendWhenDurable(Owner by, const Pid& to, Envelope* message,
       record,
       [owned = Own(message, shared_lane_), to, by, &delivery = delivery_,
        &undelivered = undelivered_, &lane = shared_lane_]() mutable {
-        Envelope* const message = owned.release();
-        const Posted posted = delivery.Send(by, to, message, lane);
+        Envelope* const sent = owned.release();
+        const Posted posted = delivery.Send(by, to, sent, lane);
         if (posted != Posted::kDelivered) {
-          undelivered.DropRefused(message, to, posted, by, lane);
+          undelivered.DropRefused(sent, to, posted, by, lane);
         }
       });
 }
