@@ -153,7 +153,7 @@ class Loop(DaemonCase):
             async def do(task):
                 task.report_progress("here")
                 await asyncio.sleep(1.3)  # more than two leases
-                return f"{task.attempt}"
+                return f"{task.attempt} {task.cancelled}"
 
             @worker.command("manual.thread")
             def thread(task):
@@ -163,8 +163,9 @@ class Loop(DaemonCase):
             async def endless(task):
                 try:
                     await asyncio.sleep(WAIT_SECONDS)
-                finally:
+                except asyncio.CancelledError:
                     cancelled.set()
+                    raise
 
             async def yielding(command):
                 return await client.submit("probe", json={"command": command},
@@ -178,7 +179,8 @@ class Loop(DaemonCase):
                 await client.terminate(ended)
                 await cancelled.wait()
                 self.assertEqual(
-                    (await client.await_outcome(done)).json()["payload"], "1")
+                    (await client.await_outcome(done)).json()["payload"],
+                    "1 False")
             refused_worker = actord.aio.Worker(client)
             refused_worker.command("no.such")(print)
             with self.assertRaises(actord.InvalidArgument):

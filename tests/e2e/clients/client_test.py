@@ -171,6 +171,68 @@ class Calls(DaemonCase):
         self.assertEqual(self.client.call("@n", topic="get").json(), 6)
 
 
+class LostAnswer(grpc.RpcError):
+    """As gRPC's, when a connection breaks before the answer arrives."""
+
+    def code(self):
+        return grpc.StatusCode.UNAVAILABLE
+
+    def details(self):
+        return "Socket closed"
+
+    def trailing_metadata(self):
+        return ()
+
+
+def losing_first_answer(call):
+    """The call, whose first answer is lost on its way."""
+    answers = []
+
+    def called(request, **more):
+        answers.append(call(request, **more))
+        if len(answers) == 1:
+            raise LostAnswer()
+        return answers[-1]
+    return called
+
+
+class LostAnswers(DaemonCase):
+
+    def setUp(self):
+        super().setUp()
+        self.client = client_of(self, self.daemon)
+        self.pid = self.client.submit("counter", "0")
+
+    def lose(self, method):
+        setattr(self.client.stub, method,
+                losing_first_answer(getattr(self.client.stub, method)))
+
+    def test_a_repeated_submit_starts_one_process(self):
+        self.lose("Submit")
+        again = self.client.submit("probe", method="idle")
+        self.assertTrue(again.duplicate)
+        self.assertEqual([process.pid for process in self.client.ps("probe")],
+                         [again.pid])
+
+    def test_a_repeated_send_delivers_once(self):
+        self.lose("Send")
+        self.assertTrue(self.client.send(self.pid, "1", topic="add").duplicate)
+        self.assertEqual(self.client.call(self.pid, topic="get").json(), 1)
+
+    def test_what_has_no_id_is_not_repeated(self):
+        for method, call in [
+                ("Send", lambda: self.client.send(self.pid, "1", topic="add",
+                                                  message_id="")),
+                ("Submit", lambda: self.client.submit("probe", method="idle",
+                                                      request_id="")),
+                ("Call", lambda: self.client.call(self.pid, topic="get"))]:
+            with self.subTest(method):
+                self.lose(method)
+                self.assertRaises(actord.Unavailable, call)
+        self.assertEqual(self.client.call(self.pid, topic="get").json(), 1)
+        self.assertEqual(len(list(self.client.ps("probe"))), 1)
+
+
 class Errors(DaemonCase):
 
     OPTIONS = ("--max-mailbox-messages", "2")

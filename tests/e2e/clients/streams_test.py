@@ -97,22 +97,26 @@ class SendingOverRestarts(StoreCase):
         client = actord.Client(address, timeout=WAIT_SECONDS)
         self.addCleanup(client.close)
         pid = client.submit("counter", "0", durability="DURABLE")
-        killing = threading.Timer(0.2, self.daemon.signal, [signal.SIGKILL])
-        sent = 0
-        with client.send_stream(max_unacknowledged=100) as stream:
-            killing.start()
-            while self.daemon.running():
-                # The disk may be behind: then the daemon reads no further.
-                stream.send(pid, "1", topic="add")
-                sent += 1
-                if sent % 50 == 0 and self.daemon.running():
-                    threading.Event().wait(0.005)
-                if sent - stream.acknowledged >= 99:
-                    break
+        again = threading.Event()
+
+        def restart():
+            self.daemon.signal(signal.SIGKILL)
             self.daemon.wait()
             self.start()
+            again.set()
+
+        restarting = threading.Timer(0.2, restart)
+        sent = 0
+        with client.send_stream(max_unacknowledged=500) as stream:
+            restarting.start()
+            # Without a pause, so that items are on their way at the kill.
+            while not again.is_set():
+                stream.send(pid, "1", topic="add")
+                sent += 1
             for _ in range(50):
                 stream.send(pid, "1", topic="add")
+        restarting.join()
+        self.assertGreater(stream.acknowledged, 500)
         self.assertEqual(client.call(pid, topic="get").json(), sent + 50)
 
 

@@ -9,6 +9,8 @@ import unittest
 
 import actord
 import grpc
+from actord.tasks import Command, TaskBook
+from actord.v1 import work_pb2
 from harness import places
 from harness.case import DaemonCase, EmptyCase
 from harness.waiting import WAIT_SECONDS, eventually
@@ -151,7 +153,7 @@ class Tasks(DaemonCase, WorkerCase):
         def long(task):
             task.report_progress(json={"page": 7})
             release.wait(1.5)  # more than two leases
-            return str(task.attempt)
+            return f"{task.attempt} {task.cancelled}"
 
         @first.command("manual.failing")
         def failing(task):
@@ -164,19 +166,20 @@ class Tasks(DaemonCase, WorkerCase):
             long_pid = self.yielding(self.client, "manual.long")
             failing_pid = self.yielding(self.client, "manual.failing")
             self.assertEqual(self.outcome(failing_pid)["payload"], "half")
-            self.assertEqual(self.outcome(long_pid)["payload"], "1")
+            self.assertEqual(self.outcome(long_pid)["payload"],
+                             "1 False")
 
     def test_a_task_that_is_taken_back_is_cancelled(self):
         worker = self.worker(self.client)
-        seen = threading.Event()
+        seen, reasons = threading.Event(), []
 
         @worker.command("manual.*")
         def work(task):
             if task.command == "manual.next":
                 return "next"
             eventually(lambda: task.cancelled, "the cancel")
+            reasons.append(task.cancel_reason)
             seen.set()
-            return task.cancel_reason
 
         pid = self.yielding(self.client)
         with worker:
@@ -184,10 +187,18 @@ class Tasks(DaemonCase, WorkerCase):
                 item for item in self.client.yields(pid=pid) if item.attempts], "it")
             self.client.terminate(pid)
             self.assertTrue(seen.wait(WAIT_SECONDS))
+            self.assertEqual(reasons, ["YIELD_ENDED"])
             # Its place is free again.
             pids = [self.yielding(self.client, "manual.next") for _ in range(8)]
             for pid in pids:
                 self.assertEqual(self.outcome(pid)["payload"], "next")
+
+    def test_a_task_that_arrives_after_stop_is_not_begun(self):
+        book = TaskBook([Command("manual.*", print, None)], "", 1)
+        book.open()
+        book.stop()
+        self.assertIsNone(book.start(work_pb2.Task(token="t"), 0.0, print))
+        self.assertTrue(book.done)
 
     def test_no_more_tasks_at_a_time_than_concurrency(self):
         worker = self.worker(self.client, concurrency=3)
