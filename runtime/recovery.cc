@@ -40,7 +40,9 @@ void FillMailbox(Process& process, const StoredProcess& stored,
                 "recovery.h: the process is not live yet");
   const uint32_t generation =
       process.generation.load(std::memory_order_relaxed);
-  Envelope* last = nullptr;
+  // The messages that a former life has handed on come first.
+  Envelope* last = process.in_hand;
+  while (last != nullptr && last->Next() != nullptr) last = last->Next();
   uint64_t count = 0;
   uint64_t units = 0;
   const auto push = [&](Envelope* event) {

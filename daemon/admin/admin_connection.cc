@@ -35,7 +35,8 @@ AdminConnection::AdminConnection(Protocol::socket socket, Peer peer,
       parts_(parts),
       stream_(std::move(socket)),
       buffer_(parts.limits.header_bytes + parts.limits.body_bytes + kReadBytes),
-      call_timer_(stream_.get_executor()) {}
+      call_timer_(stream_.get_executor()),
+      gone_timer_(stream_.get_executor()) {}
 
 void AdminConnection::Start() { AwaitRequest(parts_.limits.request); }
 
@@ -86,8 +87,10 @@ void AdminConnection::CheckHeader() {
 // Reads the body piece by piece, so that only bytes that have arrived take
 // room.
 void AdminConnection::ReadBody() {
-  const size_t limit =
-      IsCall() ? parts_.calls->max_body_bytes() : parts_.limits.body_bytes;
+  // Only a POST has a request in its body.
+  const size_t limit = IsCall() && parser_->get().method() == http::verb::post
+                           ? parts_.calls->max_body_bytes()
+                           : parts_.limits.body_bytes;
   const size_t size = parser_->get().body().size();
   if (size > limit || parser_->content_length().value_or(0) > limit) {
     return Refuse(kBodyTooLarge,
@@ -215,7 +218,8 @@ void AdminConnection::Write(const AdminAnswer& answer, bool is_head,
 template <typename Body>
 void AdminConnection::WriteResponse(http::response<Body> response,
                                     bool is_last) {
-  waits_since_ = 0;
+  // It waits for its client, and makes room for others if need be.
+  waits_since_ = parts_.next_number();
   stream_.expires_after(parts_.limits.answer);
   auto held = std::make_shared<http::response<Body>>(std::move(response));
   // A copy would be const, and const messages need another serializer.
@@ -224,6 +228,7 @@ void AdminConnection::WriteResponse(http::response<Body> response,
                     [self = shared_from_this(), held = std::move(held),
                      is_last](const Error& error, size_t /*bytes*/) {
                       if (error) return self->End();
+                      self->GiveRoom();
                       if (is_last) return self->Linger();
                       self->AwaitRequest(self->parts_.limits.idle);
                     });

@@ -107,6 +107,8 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
   void AwaitHeartbeat(uint64_t number);
   // Notices while a call is open that the client has closed the connection.
   void WatchClient(uint64_t number);
+  // The same for a client that has sent more: looks once a second.
+  void WatchClientSlowly(uint64_t number);
   void GiveRoom();
   void RefuseUnread(const Error& error);
   void Refuse(unsigned status, std::string text);
@@ -131,6 +133,7 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
   uint64_t last_call_ = 0;
   // Ends the call, or writes a heartbeat once the answer comes in parts.
   boost::asio::steady_timer call_timer_;
+  boost::asio::steady_timer gone_timer_;
   bool writes_part_ = false;
   // What has come during a write.
   std::optional<AdminAnswer> held_part_;

@@ -1,10 +1,12 @@
 // The calls of a connection, and their answers in one piece or in parts.
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -22,6 +24,18 @@ namespace http = boost::beast::http;
 constexpr unsigned kHttp11 = 11;
 // A comment of an event stream.
 constexpr const char* kHeartbeat = ":\n\n";
+constexpr unsigned kUnavailableNow = 503;
+
+AdminAnswer NoRoomForAnswer() {
+  AdminAnswer answer;
+  answer.status = kUnavailableNow;
+  answer.content_type = "application/json";
+  answer.body =
+      R"({"code":"resource_exhausted","message":"the admin port holds too many )"
+      R"(requests and answers that their clients have not taken: try again"})";
+  answer.headers.emplace_back("Retry-After", "1");
+  return answer;
+}
 
 }  // namespace
 
@@ -93,7 +107,12 @@ void AdminConnection::AnswerCall(uint64_t number, const AdminAnswer& answer) {
   stream_.socket().cancel(ignored);
   GiveRoom();
   const auto& request = parser_->get();
-  Write(answer, request.method() == http::verb::head, !request.keep_alive());
+  const bool is_head = request.method() == http::verb::head;
+  if (!parts_.take_room(answer.body.size())) {
+    return Write(NoRoomForAnswer(), is_head, !request.keep_alive());
+  }
+  room_bytes_ = answer.body.size();
+  Write(answer, is_head, !request.keep_alive());
 }
 
 void AdminConnection::AnswerPart(uint64_t number, const AdminAnswer& answer) {
@@ -126,6 +145,7 @@ void AdminConnection::WritePart(std::string text, AdminAnswer::Part part) {
     open_call_ = 0;
     call_.reset();
     call_timer_.cancel();
+    waits_since_ = parts_.next_number();
   }
   writes_part_ = true;
   stream_.expires_after(parts_.limits.answer);
@@ -161,6 +181,19 @@ void AdminConnection::AwaitHeartbeat(uint64_t number) {
   });
 }
 
+void AdminConnection::WatchClientSlowly(uint64_t number) {
+  constexpr std::chrono::seconds kPause(1);
+  gone_timer_.expires_after(kPause);
+  gone_timer_.async_wait([self = shared_from_this(), number](Error error) {
+    if (error || self->open_call_ != number) return;
+    pollfd client{.fd = self->stream_.socket().native_handle(),
+                  .events = POLLRDHUP,
+                  .revents = 0};
+    if (poll(&client, 1, 0) > 0) return self->End();
+    self->WatchClientSlowly(number);
+  });
+}
+
 void AdminConnection::WatchClient(uint64_t number) {
   stream_.socket().async_wait(
       Protocol::socket::wait_read,
@@ -169,8 +202,8 @@ void AdminConnection::WatchClient(uint64_t number) {
         char byte = 0;
         const ssize_t count = recv(self->stream_.socket().native_handle(),
                                    &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-        // The next request may have come; then the client is not watched.
-        if (count > 0) return;
+        // The bytes of a next request would end each wait at once.
+        if (count > 0) return self->WatchClientSlowly(number);
         if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
           return self->WatchClient(number);
         }

@@ -34,7 +34,8 @@ struct AdminLimits {
   size_t connections = 128;
   size_t header_bytes = 8 << 10;
   size_t body_bytes = 4 << 10;  // of a request for a page
-  // The bodies of all calls that are read or not answered yet.
+  // The bodies of all calls that are read or not answered yet, and the answers
+  // that the clients have not taken.
   size_t all_bodies_bytes = 64 << 20;
   // Time from the first byte of a request to its last; for a new connection,
   // from the connect.
@@ -45,7 +46,7 @@ struct AdminLimits {
   std::chrono::milliseconds heartbeat{15'000};
   // Time from an answer to the next request.
   std::chrono::milliseconds idle{120'000};
-  // Time for the client to take an answer.
+  // Time for the client to take a whole answer, or a part of an event stream.
   std::chrono::milliseconds answer{10'000};
   // Time for the client to close the connection after the last answer.
   std::chrono::milliseconds linger{1'000};

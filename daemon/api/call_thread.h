@@ -1,5 +1,6 @@
 // The thread of the JSON API: it reads requests, begins their calls and writes
-// their answers. It never waits for a call.
+// their answers. It never waits for a process. It may wait for the disk: to
+// read dormant processes, and for room in the journal.
 //
 // Thread-safety: Post from any thread; Start and Stop are for one thread.
 #pragma once

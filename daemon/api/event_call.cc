@@ -61,11 +61,13 @@ void EventCall::Refuse(const absl::Status& status) {
 }
 
 void EventCall::Write(const grpc::ByteBuffer& bytes) {
-  thread_->Post([self = shared_from_this(), bytes] { self->Send(bytes); });
+  const std::shared_ptr<CallThread> thread = thread_;
+  thread->Post([self = shared_from_this(), bytes] { self->Send(bytes); });
 }
 
 void EventCall::Finish(const grpc::Status& status) {
-  thread_->Post([self = shared_from_this(), status] {
+  const std::shared_ptr<CallThread> thread = thread_;
+  thread->Post([self = shared_from_this(), status] {
     self->EndNow(status.ok() ? AdminAnswer() : ConnectError(status));
   });
 }
@@ -80,7 +82,9 @@ void EventCall::Written() {
 
 void EventCall::End(Why why) {
   thread_->Post([self = shared_from_this(), why] {
-    if (why == Why::kDeadline && !self->has_begun_ && self->order_.done) {
+    // The first event has come before the deadline took its turn.
+    if (why == Why::kDeadline && self->has_begun_) return;
+    if (why == Why::kDeadline && self->order_.done) {
       self->order_.done(ConnectError(
           absl::DeadlineExceededError("the watch has sent no event")));
     }

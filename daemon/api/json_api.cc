@@ -62,6 +62,10 @@ bool IsJson(const AdminRequest& request) {
 // No page of another site may call, whatever the browser permits it. A page of
 // this port may.
 bool IsForeignPage(const AdminRequest& request) {
+  // Browsers say so also for requests that have no Origin.
+  for (const std::string& site : request.HeadersOf("sec-fetch-site")) {
+    if (site != "same-origin" && site != "none") return true;
+  }
   const std::vector<std::string> origins = request.HeadersOf("origin");
   if (origins.empty()) return false;
   const std::string origin = absl::AsciiStrToLower(origins.front());
@@ -119,8 +123,15 @@ absl::StatusOr<std::string> WatchOf(const AdminRequest& request) {
       watch[name] = value;
     }
   }
+  if (watch.contains("resume_token") && watch.contains("resumeToken")) {
+    return absl::InvalidArgumentError(
+        "the parameter resumeToken is given twice");
+  }
   const std::string last = ValueOf(request, "last-event-id");
-  if (!last.empty()) watch["resumeToken"] = last;
+  if (!last.empty()) {
+    watch.erase("resume_token");
+    watch["resumeToken"] = last;
+  }
   return watch.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

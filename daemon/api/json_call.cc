@@ -52,9 +52,10 @@ void JsonCall::Finish(const absl::Status& status,
     result = absl::InternalError("the answer is larger than 2 GiB");
   }
   std::shared_ptr<JsonCall> self = std::move(self_);
-  CallThread& thread = *thread_;
-  thread.Post([self = std::move(self), result = std::move(result),
-               bytes = std::move(bytes)] { self->Answer(result, bytes); });
+  // The call may be gone while its post wakes the thread.
+  const std::shared_ptr<CallThread> thread = thread_;
+  thread->Post([self = std::move(self), result = std::move(result),
+                bytes = std::move(bytes)] { self->Answer(result, bytes); });
 }
 
 void JsonCall::EndNow(Why why) {

@@ -138,9 +138,8 @@ class ActorService final : public RoutedService {
   absl::Status ListLogLines(const Caller& caller,
                             v1::ListLogLinesRequest& request,
                             v1::ListLogLinesResponse& response);
-  absl::Status SetLogLevel(const Caller& caller,
-                           v1::SetLogLevelRequest& request,
-                           v1::SetLogLevelResponse& response);
+  void SetLogLevel(const Caller& caller, v1::SetLogLevelRequest& request,
+                   UnaryAnswer<v1::SetLogLevelResponse> answer);
   void LoadPlugin(const Caller& caller, v1::LoadPluginRequest& request,
                   UnaryAnswer<v1::LoadPluginResponse> answer);
   void ListPlugins(const Caller& caller, v1::ListPluginsRequest& request,

@@ -78,9 +78,11 @@ absl::Status ActorService::ListLogLines(const Caller& /*caller*/,
   return absl::OkStatus();
 }
 
-absl::Status ActorService::SetLogLevel(const Caller& caller,
-                                       v1::SetLogLevelRequest& request,
-                                       v1::SetLogLevelResponse& response) {
+// Writes its audit line before the new level can hide it.
+void ActorService::SetLogLevel(const Caller& caller,
+                               v1::SetLogLevelRequest& request,
+                               UnaryAnswer<v1::SetLogLevelResponse> answer) {
+  v1::SetLogLevelResponse response;
   const LogLevel before = context_.logger.level();
   LogLevel level = before;
   const absl::Status status = ReadLevel("level", request.level(), level);
@@ -91,12 +93,12 @@ absl::Status ActorService::SetLogLevel(const Caller& caller,
     context_.logger.SetLevel(std::min(before, level));
   }
   Audit(caller, request).Done(status);
-  if (!status.ok() || level == before) return status;
+  if (!status.ok() || level == before) return answer.Finish(status, response);
   context_.logger.Info(absl::StrCat("log level: ", WordOf(level), ", was ",
                                     WordOf(before), "; set by ",
                                     caller.peer()));
   context_.logger.SetLevel(level);
-  return absl::OkStatus();
+  answer.Finish(status, response);
 }
 
 }  // namespace actord::daemon

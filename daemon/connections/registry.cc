@@ -173,8 +173,8 @@ bool ConnectionRegistry::CutOne(uint64_t id, Cut how) {
   if (!CutSocket(fd, cookie, how)) return false;
   const absl::MutexLock lock(&mutex_);
   if (Connection* const found = FindLocked(id)) {
-    found->is_cut = true;
-    if (found->address_group.empty()) cut_unix_.push_back(id);
+    const bool is_first = !std::exchange(found->is_cut, true);
+    if (is_first && found->address_group.empty()) cut_unix_.push_back(id);
   }
   return true;
 }

@@ -239,6 +239,8 @@ void Stream::Handled(const absl::Status& status) {
 void Stream::WriteDone(bool ok) {
   {
     const absl::MutexLock lock(&mutex_);
+    // A sink that is abandoned does not know whether there is a write.
+    if (!writing_) return;
     writing_ = false;
     out_bytes_.Clear();
     if (end_.has_value()) {

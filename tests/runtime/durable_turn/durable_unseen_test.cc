@@ -88,6 +88,31 @@ TEST(DurableUnseen, MessagesOfVolatileSendersComeBehindThem) {
   EXPECT_EQ(world.BalanceOf(hoard), std::to_string(kItems) + " late");
 }
 
+// A restart puts the messages of the mailbox behind the handed-on messages.
+TEST(DurableUnseen, LoggedMessagesOfTheMailboxComeBehindThemAfterARestart) {
+  for (int turns = 1; turns <= 4; ++turns) {
+    SCOPED_TRACE(turns);
+    DurableWorld world(1 + static_cast<uint64_t>(turns));
+    world.more_types = {&actord::kProcessType<Hoard>};
+    ASSERT_EQ(world.Start(), absl::OkStatus());
+    const auto told = world.Submit("", "", true, "hoard");
+    world.Settle();
+    ASSERT_TRUE(told->has_value() && (*told)->ok());
+    const Pid hoard = ***told;
+    for (int i = 0; i < kItems; ++i) {
+      world.Send(hoard, "item", std::to_string(i));
+    }
+    world.Settle();
+    world.Send(hoard, "go", "");
+    world.Turns(turns);
+    world.Send(hoard, "item", std::to_string(kItems));
+    while (world.store->Work()) {
+    }
+    world.Restart(/*keep_cache=*/false);
+    EXPECT_EQ(world.BalanceOf(hoard), std::to_string(kItems + 1));
+  }
+}
+
 TEST(DurableUnseen, ProcessEndsIfTheyDoNotFitIntoARecord) {
   DurableWorld world;
   world.more_types = {&actord::kProcessType<Hoard>};
