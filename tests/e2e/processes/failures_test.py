@@ -64,7 +64,8 @@ class Failures(FailureCase):
             self.assert_refused(
                 lambda wrong=wrong: self.actor.failures(after_id=wrong),
                 code=grpc.StatusCode.INVALID_ARGUMENT, reason="INVALID_FIELD",
-                message="is not the id of a failure", field="after_id")
+                message="is not the id of an entry of this list",
+                field="after_id")
 
     def test_refusal_of_a_child_can_be_awaited(self):
         parent = self.failed("spawn_step", b"refuse")
