@@ -39,7 +39,8 @@ ExitStatus RunShutdown(Invocation& invocation, const ShutdownOptions& options) {
 }
 
 constexpr char kShutdownFooter[] = R"(
-Prints how many processes ended by themselves and how many were forced. To cut a drain
+Prints how many processes ended by themselves and how many were forced. The daemon exits a
+moment later: a command that opens its store must wait until the program has gone. To cut a drain
 short, run the command again with --mode now.
 
 Examples:
@@ -51,8 +52,8 @@ Examples:
 
 void AddShutdown(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ShutdownOptions>();
-  CLI::App* command =
-      app.add_subcommand("shutdown", "End the daemon and wait for it");
+  CLI::App* command = app.add_subcommand(
+      "shutdown", "End the daemon and wait for its processes");
   command->footer(kShutdownFooter);
   command
       ->add_option("--mode", options->mode,

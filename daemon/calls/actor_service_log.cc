@@ -57,6 +57,7 @@ absl::Status ActorService::ListLogLines(const Caller& /*caller*/,
     status = ReadEntryId("after_id", request.after_id(), incarnation, after);
   }
   if (!status.ok()) return status;
+  response.set_level(ToProto(context_.logger.level()));
   const uint64_t scope = absl::HashOf(absl::string_view("log"), incarnation,
                                       request.min_level(), after);
   Paging paging;
@@ -85,7 +86,9 @@ void ActorService::SetLogLevel(const Caller& caller,
   v1::SetLogLevelResponse response;
   const LogLevel before = context_.logger.level();
   LogLevel level = before;
-  const absl::Status status = ReadLevel("level", request.level(), level);
+  const absl::Status status = request.level() == v1::LOG_LEVEL_UNSPECIFIED
+                                  ? Wrong("level", "is missing")
+                                  : ReadLevel("level", request.level(), level);
   if (status.ok()) {
     response.set_previous_level(ToProto(before));
     response.set_level(ToProto(level));
@@ -94,9 +97,12 @@ void ActorService::SetLogLevel(const Caller& caller,
   }
   Audit(caller, request).Done(status);
   if (!status.ok() || level == before) return answer.Finish(status, response);
-  context_.logger.Info(absl::StrCat("log level: ", WordOf(level), ", was ",
-                                    WordOf(before), "; set by ",
-                                    caller.peer()));
+  context_.logger.Info(
+      absl::StrCat("log level: ", WordOf(level), ", was ", WordOf(before),
+                   "; set by ", caller.peer(),
+                   caller.access().identity() == nullptr
+                       ? ""
+                       : absl::StrCat(", ", caller.access().Who())));
   context_.logger.SetLevel(level);
   answer.Finish(status, response);
 }

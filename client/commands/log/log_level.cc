@@ -28,7 +28,22 @@ std::string LevelWord(v1::LogLevel level) {
 
 namespace {
 
+// Needs fewer rights than a new level does.
+ExitStatus ShowLogLevel(Invocation& invocation) {
+  v1::ListLogLinesRequest request;
+  request.set_page_size(1);
+  const auto response =
+      invocation.client().ListLogLines(request, invocation.Quick());
+  if (!response.ok()) return invocation.Fail(response.status());
+  const std::string level = LevelWord(response->level());
+  WriteOne(invocation.out(), invocation.style(),
+           Json{{"level", EnumName(response->level())}}, level,
+           [&] { invocation.out() << level << '\n'; });
+  return ExitStatus::kDone;
+}
+
 ExitStatus RunLogLevel(Invocation& invocation, const std::string& level) {
+  if (level.empty()) return ShowLogLevel(invocation);
   v1::SetLogLevelRequest request;
   request.set_level(LevelOf(level));
   const auto response =

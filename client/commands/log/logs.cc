@@ -1,6 +1,7 @@
 // actorctl logs
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace {
 
 struct LogsOptions {
   std::string level;
-  uint64_t tail = 0;
+  std::optional<uint64_t> tail;
   bool follow = false;
 };
 
@@ -45,7 +46,7 @@ ExitStatus RunLogs(Invocation& invocation, const LogsOptions& options) {
     writer.EndPage();
     invocation.out().flush();
   };
-  uint64_t tail = options.tail;
+  std::optional<uint64_t> tail = options.tail;
   do {
     std::deque<v1::LogLine> last;
     const absl::Status status = ForEachElement(
@@ -58,16 +59,16 @@ ExitStatus RunLogs(Invocation& invocation, const LogsOptions& options) {
         },
         [&](const v1::LogLine& line) {
           request.set_after_id(line.id());
-          if (tail == 0) return writer.Add(LineItem(line));
+          if (!tail.has_value()) return writer.Add(LineItem(line));
           last.push_back(line);
-          if (last.size() > tail) last.pop_front();
+          if (last.size() > *tail) last.pop_front();
         },
         end_page);
     if (!status.ok()) return invocation.Fail(status);
     for (const v1::LogLine& line : last) writer.Add(LineItem(line));
     end_page();
     // Of the lines that come later, all are shown.
-    tail = 0;
+    tail.reset();
     if (options.follow && !invocation.Pause(kFollowLogEvery)) {
       return invocation.Fail(absl::CancelledError());
     }
@@ -100,6 +101,7 @@ void AddLogs(CLI::App& app, Action& chosen) {
       ->type_name("LEVEL")
       ->check(CLI::IsMember(LevelWords()).description(""));
   command->add_option("--tail", options->tail, "Only the newest N lines [all]")
+      ->check(CLI::Range(0, 1'000'000).description(""))
       ->type_name("N");
   command->add_flag("--follow", options->follow,
                     "Then print new lines as they are logged");

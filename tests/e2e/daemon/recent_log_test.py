@@ -39,6 +39,8 @@ class RecentLog(CliCase):
         self.assertFalse(any("nobody is hurt" in text
                              for text in self.texts("--level", "warning")))
         self.assertEqual(self.texts("--tail", "2"), self.texts()[-2:])
+        self.assertEqual(self.texts("--tail", "0"), [])
+        self.assert_complains(USAGE, "--tail", "logs", "--tail", "-1")
         self.assertRegex(self.output("logs", "--tail", "1"),
                          r"TIME +LEVEL +TEXT\n\S+Z +info +.*nobody is hurt\n")
 
@@ -85,6 +87,9 @@ class RecentLog(CliCase):
         with self.assertRaises(grpc.RpcError) as raised:
             self.actor.stub.SetLogLevel(log_pb2.SetLogLevelRequest(level=9))
         self.assertIn("level is not a level", raised.exception.details())
+        with self.assertRaises(grpc.RpcError) as raised:
+            self.actor.stub.SetLogLevel(log_pb2.SetLogLevelRequest())
+        self.assertIn("level is missing", raised.exception.details())
 
     def test_pages_have_each_line_once(self):
         for number in range(5):
