@@ -1,6 +1,7 @@
 // A drain asks processes to end, but leaves those to their parents whose types
 // say that they do so themselves.
 #include <atomic>
+#include <utility>
 
 #include "tests/runtime/runtime_fixture.h"
 
@@ -31,20 +32,24 @@ class DrainOrder : public RuntimeTest {
       child_runs_ = true;
       for (const Event event : events) {
         if (event.is_cancel()) child_was_asked_ = true;
-        if (event.is_cancel() || event.topic() == "end") out.Done();
+        if (event.is_cancel() || event.topic() == "end") {
+          child_ends_ = true;
+          out.Done();
+        }
       }
     }};
-    parent_ = {.step = [this, at_cancel](Events events, StepOutput& out) {
-      if (child_pid_.empty()) {
-        child_pid_ = out.Spawn("cancellable", "", InputOf(child_));
-      }
-      for (const Event event : events) {
-        if (event.is_cancel()) turns_left_ = 1000;
-      }
-      if (turns_left_ == 0) return;
-      if (--turns_left_ == 0) return at_cancel(out);
-      out.Continue();
-    }};
+    parent_ = {
+        .step = [this, at_cancel](Events events, StepOutput& out) mutable {
+          if (child_pid_.empty()) {
+            child_pid_ = out.Spawn("cancellable", "", InputOf(child_));
+          }
+          for (const Event event : events) {
+            if (event.is_cancel()) turns_left_ = 1000;
+          }
+          if (turns_left_ == 0) return;
+          if (--turns_left_ == 0) return at_cancel(out);
+          out.Continue();
+        }};
     MustSubmit(parent_, type);
     ASSERT_TRUE(Eventually([this] { return child_runs_.load(); }));
   }
@@ -61,13 +66,17 @@ class DrainOrder : public RuntimeTest {
   int turns_left_ = 0;
   std::atomic<bool> child_runs_{false};
   std::atomic<bool> child_was_asked_{false};
+  std::atomic<bool> child_ends_{false};
 };
 
 TEST_F(DrainOrder, WhoStopsItsChildrenIsAskedAlone) {
   Start();
-  Begin("supervising", [this](StepOutput& out) {
-    out.Send(child_pid_, "end");
-    out.Done();
+  // A child whose parent has ended is asked, so the parent ends last.
+  Begin("supervising", [this, is_told = false](StepOutput& out) mutable {
+    if (!std::exchange(is_told, true)) out.Send(child_pid_, "end");
+    if (child_ends_) return out.Done();
+    turns_left_ = 1;
+    out.Continue();
   });
   EXPECT_TRUE(Drain());
   EXPECT_FALSE(child_was_asked_);
