@@ -55,12 +55,18 @@ void JsonCall::Finish(const absl::Status& status,
   // The call may be gone while its post wakes the thread.
   const std::shared_ptr<CallThread> thread = thread_;
   thread->Post([self = std::move(self), result = std::move(result),
-                bytes = std::move(bytes)] { self->Answer(result, bytes); });
+                bytes = std::move(bytes)] {
+    self->place_.reset();
+    self->Answer(result, bytes);
+  });
 }
 
 void JsonCall::EndNow(Why why) {
   if (done_ == nullptr) return;
-  if (wait_ != nullptr && wait_->TakeBack()) self_.reset();
+  if (wait_ != nullptr && wait_->TakeBack()) {
+    place_.reset();
+    self_.reset();
+  }
   Answer(why == Why::kDeadline ? absl::DeadlineExceededError(absl::StrCat(
                                      method_.name(), " was not answered in ",
                                      absl::FormatDuration(patience_)))

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -74,8 +75,10 @@ class JsonCall final : public DirectCall,
   const google::protobuf::MethodDescriptor& method_;
   const HttpSource source_;
   const absl::Duration patience_;
-  const OpenCalls::Place place_;
   // For the thread of the API alone.
+  // Until the handler has finished the call, or its wait was taken back. It is
+  // given back before the client is answered, so the client finds room.
+  std::optional<OpenCalls::Place> place_;
   std::string body_;       // empty once it has been read
   AdminCalls::Done done_;  // null: the client has been answered
   std::shared_ptr<DirectWait> wait_;

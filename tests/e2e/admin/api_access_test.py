@@ -5,6 +5,7 @@ from admin.api import PREFIX, UNARY, Api, payload
 from admin.pages import admin_port
 from daemon.access_test import ROLES, documented
 from harness.tokens import TokenCase, unknown_token
+from harness.waiting import eventually
 
 LISTEN = ("--admin-listen", "127.0.0.1:0", "--admin-api")
 MALFORMED = {"noSuchField": 1}
@@ -82,6 +83,16 @@ class ApiAccess(TokenCase):
         self.assertIn(
             f'audit: Cancel {{pid: "{pid}" reason: "enough"}} by root-of-all '
             f"(token {admin[4:12]}, admin): done", daemon.log())
+        # Each call has one line, also if the new level hides lines.
+        for level in ("LOG_LEVEL_ERROR", "LOG_LEVEL_DEBUG"):
+            self.assertEqual(of["admin"].call(
+                "SetLogLevel", {"level": level}).status, 200)
+        eventually(lambda: "log level: debug, was error" in daemon.log(), "the line")
+        for level in ("LOG_LEVEL_ERROR", "LOG_LEVEL_DEBUG"):
+            self.assertEqual(daemon.log().count(
+                f"audit: SetLogLevel {{level: {level}}} by root-of-all"), 1)
+        self.assertIn(f"root-of-all (token {admin[4:12]}, admin)",
+                      daemon.log().split("log level: ")[-1].splitlines()[0])
         # The quota of requests is that of the client, on either port.
         for _ in range(40):
             answer = of["bob"].call("GetStatus")

@@ -41,16 +41,20 @@ class Hoard : public actord::CoroutineProcess {
 
 constexpr int kItems = 1'000;
 
+Pid StartHoard(DurableWorld& world) {
+  world.more_types = {&actord::kProcessType<Hoard>};
+  EXPECT_EQ(world.Start(), absl::OkStatus());
+  const auto told = world.Submit("", "", true, "hoard");
+  world.Settle();
+  EXPECT_TRUE(told->has_value() && (*told)->ok());
+  return told->has_value() && (*told)->ok() ? ***told : Pid{};
+}
+
 TEST(DurableUnseen, EachMessageThatIsHandedOnActsOnceWhereverTheProgramEnds) {
   for (int turns = 0; turns <= 12; ++turns) {
     SCOPED_TRACE(turns);
     DurableWorld world(1 + static_cast<uint64_t>(turns));
-    world.more_types = {&actord::kProcessType<Hoard>};
-    ASSERT_EQ(world.Start(), absl::OkStatus());
-    const auto told = world.Submit("", "", true, "hoard");
-    world.Settle();
-    ASSERT_TRUE(told->has_value() && (*told)->ok());
-    const Pid hoard = ***told;
+    const Pid hoard = StartHoard(world);
     for (int i = 0; i < kItems; ++i) {
       ASSERT_TRUE(world.Send(hoard, "item", std::to_string(i)).status.ok());
     }
@@ -70,12 +74,7 @@ TEST(DurableUnseen, EachMessageThatIsHandedOnActsOnceWhereverTheProgramEnds) {
 
 TEST(DurableUnseen, MessagesOfVolatileSendersComeBehindThem) {
   DurableWorld world;
-  world.more_types = {&actord::kProcessType<Hoard>};
-  ASSERT_EQ(world.Start(), absl::OkStatus());
-  const auto told = world.Submit("", "", true, "hoard");
-  world.Settle();
-  ASSERT_TRUE(told->has_value() && (*told)->ok());
-  const Pid hoard = ***told;
+  const Pid hoard = StartHoard(world);
   const Pid sender = world.NewPuppet("volatile", /*durable=*/false);
   for (int i = 0; i < kItems; ++i) world.Send(hoard, "item", std::to_string(i));
   world.Settle();
@@ -93,12 +92,7 @@ TEST(DurableUnseen, LoggedMessagesOfTheMailboxComeBehindThemAfterARestart) {
   for (int turns = 1; turns <= 4; ++turns) {
     SCOPED_TRACE(turns);
     DurableWorld world(1 + static_cast<uint64_t>(turns));
-    world.more_types = {&actord::kProcessType<Hoard>};
-    ASSERT_EQ(world.Start(), absl::OkStatus());
-    const auto told = world.Submit("", "", true, "hoard");
-    world.Settle();
-    ASSERT_TRUE(told->has_value() && (*told)->ok());
-    const Pid hoard = ***told;
+    const Pid hoard = StartHoard(world);
     for (int i = 0; i < kItems; ++i) {
       world.Send(hoard, "item", std::to_string(i));
     }
@@ -115,12 +109,7 @@ TEST(DurableUnseen, LoggedMessagesOfTheMailboxComeBehindThemAfterARestart) {
 
 TEST(DurableUnseen, ProcessEndsIfTheyDoNotFitIntoARecord) {
   DurableWorld world;
-  world.more_types = {&actord::kProcessType<Hoard>};
-  ASSERT_EQ(world.Start(), absl::OkStatus());
-  const auto told = world.Submit("", "", true, "hoard");
-  world.Settle();
-  ASSERT_TRUE(told->has_value() && (*told)->ok());
-  const Pid hoard = ***told;
+  const Pid hoard = StartHoard(world);
   // The fixture's records have 256 KiB.
   for (int i = 0; i < 400; ++i) {
     world.Send(hoard, "item", std::string(1'000, 'x'));
