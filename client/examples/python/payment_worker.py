@@ -6,18 +6,18 @@ task's idempotency key to a ledger before it completes the task. A later
 attempt finds the key there and returns the receipt of the first one. Any
 number of these programs may share one ledger.
 
-On SIGTERM it finishes the tasks that it holds and exits. Needs the same
-packages as worker.py; connection.py has the variables for TLS.
+On SIGTERM it finishes the tasks that it holds and exits. Needs the package
+`actord` on the PYTHONPATH: docs/clients.md says how to install it, and which
+variables of the environment it takes for TLS.
 """
 
 import argparse
-import json
-import signal
+import logging
 import sys
 import time
 
+import actord
 from ledger import Ledger
-from worker import Refused, Worker
 
 
 class Payments:
@@ -28,17 +28,17 @@ class Payments:
         self._way_seconds = bank_ms / 1000 / 2
 
     def charge(self, task):
-        payment = json.loads(task.payload.data)
+        payment = task.json()
         order, cents = payment["order"], payment["amount_cents"]
         if cents > self._limit_cents:
             say(f"refused order {order}")
-            raise Refused(f"{cents} cents are above the limit of "
-                          f"{self._limit_cents}")
+            raise actord.Refuse(f"{cents} cents are above the limit of "
+                                f"{self._limit_cents}")
         time.sleep(self._way_seconds)
         receipt, fresh = self._ledger.charge(task.idempotency_key, order, cents)
         time.sleep(self._way_seconds)
         say(f"{'charged' if fresh else 'had charged'} order {order}")
-        return json.dumps(receipt).encode()
+        return actord.Payload.of(json=receipt)
 
 
 def say(line):
@@ -63,13 +63,18 @@ def main():
                         help="how long the bank takes: half of it before the "
                         "money is taken, half after (0)")
     options = parser.parse_args()
+    logging.basicConfig(format="payment worker: %(message)s", stream=sys.stdout)
     payments = Payments(Ledger(options.ledger), options.limit_cents,
                         options.bank_ms)
-    worker = Worker(options.address, "payment.charge", payments.charge,
-                    options.name, options.at_a_time, say, options.token_file)
-    signal.signal(signal.SIGTERM, worker.stop)
-    return worker.run()
+    client = actord.Client(options.address, token_file=options.token_file)
+    worker = actord.Worker(client, name=options.name,
+                           concurrency=options.at_a_time)
+    worker.command("payment.charge")(payments.charge)
+    worker.run()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        main()
+    except (actord.ActordError, OSError, ValueError) as error:
+        sys.exit(f"payment worker: {error}")

@@ -1,7 +1,6 @@
 """How clients present a token: actorctl, and the examples in Python and Node."""
 
-import os
-import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from harness.case import CLI_SECONDS
 from harness.daemon import run_actord
 from harness.tokens import TokenCase
 from harness.waiting import WAIT_SECONDS, eventually
+from work.npm import actord_project
 
 EXAMPLES = places.SOURCE / "client" / "examples"
 
@@ -140,7 +140,7 @@ class Examples(WithAdmin):
 
     def test_python_worker_ends_without_a_token(self):
         self.assert_refused(self.payment_worker(self.daemon.address),
-                            "UNAUTHENTICATED: the call has no token")
+                            "TOKEN_MISSING: the call has no token")
 
     def test_python_worker_does_not_send_the_token_over_a_network(self):
         self.assert_refused(
@@ -149,7 +149,7 @@ class Examples(WithAdmin):
         self.file.chmod(0o644)
         self.assert_refused(
             self.payment_worker(self.daemon.address, "--token-file", self.file),
-            "others may read it")
+            "0640 at most")
 
     def test_python_service_presents_the_token(self):
         done = subprocess.run(
@@ -159,19 +159,16 @@ class Examples(WithAdmin):
         self.assertEqual(done.stdout, "ann 42\n")
 
     def test_node_worker_presents_the_token(self):
-        directory = pathlib.Path(os.environ["ACTORD_E2E_NODE_DIR"])
-        if not (directory / "installed").exists():
+        project = self.directory / "project"
+        why_not = actord_project(project)
+        if why_not:
             # CTest looks for these words and shows the test as skipped.
-            print("NODE EXAMPLE NOT TESTED: its packages are not installed",
-                  file=sys.stderr)
-            self.skipTest("the packages of the example are not installed")
+            print(f"NODE EXAMPLE NOT TESTED: {why_not}", file=sys.stderr)
+            self.skipTest(why_not)
+        shutil.copytree(EXAMPLES / "node", project, dirs_exist_ok=True)
 
         def worker(address, *words):
-            more = {"NODE_PATH": str(directory / "node_modules")}
-            return self.start_worker(
-                "env", *(f"{name}={value}" for name, value in more.items()), "node",
-                EXAMPLES / "node" / "worker.js", address, places.SOURCE / "proto",
-                *words)
+            return self.start_worker("node", project / "worker.js", address, *words)
 
         self.assert_works(worker(self.daemon.address, self.file))
         self.assert_refused(worker(self.daemon.address), "the call has no token")

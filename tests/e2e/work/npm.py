@@ -1,8 +1,12 @@
 """Packages of npm for tests in Node."""
 
 import fcntl
+import os
+import pathlib
 import shutil
 import subprocess
+
+from harness import places
 
 
 def npm_packages(source, directory):
@@ -26,4 +30,20 @@ def npm_packages(source, directory):
         if done.returncode != 0:
             return f"npm cannot install it: {done.stderr[-1000:]}"
         installed.write_text(wanted)
+    return ""
+
+
+def actord_project(project):
+    """Makes a folder where the package `actord` is installed, and what its tests
+    need. Returns why that cannot be done, or ""."""
+    packages = pathlib.Path(os.environ["ACTORD_E2E_NODE_DIR"]) / "actord"
+    why_not = npm_packages(places.SOURCE / "client" / "node", packages)
+    if why_not:
+        return why_not
+    modules = project / "node_modules"
+    modules.mkdir(parents=True)
+    for installed in (packages / "node_modules").iterdir():
+        (modules / installed.name).symlink_to(installed)
+    shutil.unpack_archive(os.environ["ACTORD_E2E_NODE_PACKAGE"], modules)
+    (modules / "package").rename(modules / "actord")
     return ""

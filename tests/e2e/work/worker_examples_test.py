@@ -1,8 +1,6 @@
 """The examples in client/examples, as they are shipped."""
 
 import json
-import os
-import pathlib
 import shutil
 import signal
 import subprocess
@@ -12,7 +10,7 @@ import unittest
 from harness import places
 from harness.case import DaemonCase
 from harness.waiting import WAIT_SECONDS, eventually
-from work.npm import npm_packages
+from work.npm import actord_project
 
 EXAMPLES = places.SOURCE / "client" / "examples"
 PAYMENT_WORKER = EXAMPLES / "python" / "payment_worker.py"
@@ -86,7 +84,6 @@ class Python(ExampleCase):
                              "charged")
         status, out = self.ended(worker)
         self.assertEqual(status, 0, out)
-        self.assertEqual(out.count("ANSWER_ACCEPTED"), 103)
         self.assertEqual(out.count(" charged order"), 102)
 
     def test_killed_between_charge_and_answer_charges_once(self):
@@ -166,22 +163,19 @@ class Node(ExampleCase):
                "--command-policy", "text.* lease=10s max_attempts=2")
 
     def setUp(self):
-        directory = pathlib.Path(os.environ["ACTORD_E2E_NODE_DIR"])
-        why_not = npm_packages(EXAMPLES / "node", directory)
+        super().setUp()
+        self.project = self.directory / "project"
+        why_not = actord_project(self.project)
         if why_not:
             # CTest looks for these words and shows the test as skipped.
             print(f"NODE EXAMPLE NOT TESTED: {why_not}", file=sys.stderr)
             self.skipTest(why_not)
-        self.modules = directory / "node_modules"
-        super().setUp()
 
     def test_worker_carries_out_commands(self):
-        # Node looks for modules beside the program.
-        program = self.directory / "worker.js"
-        shutil.copy(EXAMPLES / "node" / "worker.js", program)
-        (self.directory / "node_modules").symlink_to(self.modules)
-        worker = self.started("node", program, self.daemon.address,
-                              places.SOURCE / "proto")
+        # Node looks for packages beside the program.
+        shutil.copytree(EXAMPLES / "node", self.project, dirs_exist_ok=True)
+        worker = self.started("node", self.project / "worker.js",
+                              self.daemon.address)
 
         def shouted(text):
             return self.actor.submit("probe", json.dumps({
@@ -195,7 +189,7 @@ class Node(ExampleCase):
             "code": "FAILED_PRECONDITION", "message": "there is no text"})
         status, out = self.ended(worker)
         self.assertEqual(status, 0, out)
-        self.assertEqual(out.count("ANSWER_ACCEPTED"), 101)
+        self.assertEqual(out, "")
 
 
 if __name__ == "__main__":

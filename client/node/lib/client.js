@@ -1,0 +1,270 @@
+// The client. types/index.d.ts describes its methods.
+
+import { Attempts, DEFAULT_ATTEMPTS, DEFAULT_TIMEOUT_MS, Deadline, pause }
+  from './attempts.js';
+import { findEndpoint } from './endpoint.js';
+import { ActordError, errorOfRpc } from './errors.js';
+import { ActorService } from './proto.js';
+import { SendStream } from './send_stream.js';
+import { Watch } from './watch.js';
+import * as wire from './wire.js';
+
+/**
+ * @typedef {import('../types/index.js').CallOptions} CallOptions
+ * @typedef {import('../types/index.js').ClientOptions} ClientOptions
+ * @typedef {import('../types/index.js').Data} Data
+ * @typedef {import('../types/index.js').MessageOptions} MessageOptions
+ * @typedef {import('../types/index.js').Process} Process
+ * @typedef {import('../types/index.js').StatusCode} StatusCode
+ * @typedef {import('../types/index.js').SubmitOptions} SubmitOptions
+ * @typedef {import('../types/index.js').Target} Target
+ * @typedef {import('../types/index.js').WatchOptions} WatchOptions
+ * @typedef {import('../types/index.js').Yield} Yield
+ */
+
+export class Client {
+  /** @type {Set<{cancel(): void}>} */
+  #calls = new Set();
+  #closed = false;
+  #metadata;
+
+  /** @param {ClientOptions} [options] */
+  constructor(options = {}) {
+    const endpoint = findEndpoint(options);
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, maxAttempts = DEFAULT_ATTEMPTS } = options;
+    new Deadline(timeoutMs); // throws if it is none
+    if (!Number.isInteger(maxAttempts) || maxAttempts < 1) {
+      throw new TypeError('maxAttempts is an integer from 1');
+    }
+    this.address = endpoint.address;
+    this.timeoutMs = timeoutMs;
+    this.maxAttempts = maxAttempts;
+    this.#metadata = endpoint.metadata;
+    this.stub = new ActorService(endpoint.address, endpoint.credentials,
+      { ...wire.CHANNEL_OPTIONS, ...endpoint.channelOptions });
+  }
+
+  close() {
+    this.#closed = true;
+    this.stub.close();
+    for (const call of this.#calls) call.cancel();
+  }
+
+  /**
+   * @param {string} processType @param {Data} [input] @param {SubmitOptions} [options]
+   */
+  async submit(processType, input, options = {}) {
+    const request = wire.submitRequest(processType, input, options);
+    return wire.submittedOf(await this.#perform('Submit', request, options,
+      request.requestId !== ''));
+  }
+
+  /**
+   * @param {Target} pid @param {Data} [payload] @param {MessageOptions} [options]
+   */
+  async send(pid, payload, options = {}) {
+    const { messageId = wire.newId() } = options;
+    const response = await this.#perform('Send',
+      wire.sendRequest(pid, payload, options, messageId), options, messageId !== '');
+    return {
+      duplicate: /** @type {boolean} */ (response.duplicate),
+      receipt: wire.receiptOf(response.receipt),
+    };
+  }
+
+  /**
+   * @param {Target} pid @param {Data} [payload] @param {MessageOptions} [options]
+   */
+  async call(pid, payload, options = {}) {
+    const { messageId = '' } = options;
+    return wire.replyOf(await this.#perform('Call',
+      wire.sendRequest(pid, payload, options, messageId), options, messageId !== ''));
+  }
+
+  /**
+   * @param {string} processType @param {Data} [input]
+   * @param {Omit<SubmitOptions, 'onNameConflict'> & {check?: boolean}} [options]
+   */
+  async run(processType, input, options = {}) {
+    const { timeoutMs = this.timeoutMs, signal, check } = options;
+    const deadline = new Deadline(timeoutMs);
+    const { pid } = await this.submit(processType, input, {
+      ...options, onNameConflict: 'FAIL', timeoutMs: deadline.remaining(),
+    });
+    try {
+      return await this.awaitOutcome(pid, {
+        check, signal, timeoutMs: deadline.remaining(),
+      });
+    } catch (error) {
+      if (error instanceof ActordError) error.pid = pid;
+      throw error;
+    }
+  }
+
+  /** @param {Target} pid @param {CallOptions & {check?: boolean}} [options] */
+  async awaitOutcome(pid, options = {}) {
+    return wire.outcomeOf(
+      await this.#perform('Await', { pid: wire.pidOf(pid) }, options, true),
+      options.check ?? true);
+  }
+
+  /**
+   * @param {Target} pid @param {string} [reason]
+   * @param {CallOptions & {deadlineMs?: number}} [options]
+   */
+  async cancel(pid, reason = '', options = {}) {
+    const { deadlineMs } = options;
+    return wire.receiptOf((await this.#perform('Cancel', {
+      pid: wire.pidOf(pid), reason,
+      deadline: deadlineMs === undefined ? null : wire.durationMessage(deadlineMs),
+    }, options, true)).receipt);
+  }
+
+  /** @param {Target} pid @param {string} [reason] @param {CallOptions} [options] */
+  async terminate(pid, reason = '', options = {}) {
+    return wire.receiptOf((await this.#perform('Terminate',
+      { pid: wire.pidOf(pid), reason }, options, true)).receipt);
+  }
+
+  /**
+   * @param {string} token @param {Data} [result]
+   * @param {CallOptions & {contentType?: string, error?: string, code?: StatusCode}}
+   *   [options]
+   */
+  async completeYield(token, result, options = {}) {
+    const response = await this.#perform('CompleteYield',
+      wire.completeRequest(token, result, options), options, true);
+    return {
+      answer: wire.answerOf(response.answer),
+      receipt: wire.receiptOf(response.receipt),
+    };
+  }
+
+  /** @param {Target} pid @param {CallOptions} [options] */
+  async describe(pid, options = {}) {
+    return wire.processOf((await this.#perform('GetProcess',
+      { pid: wire.pidOf(pid) }, options, true)).process);
+  }
+
+  /**
+   * @param {string} [processType]
+   * @param {Parameters<typeof wire.listRequest>[1] & CallOptions} [options]
+   * @returns {AsyncGenerator<Process, void, undefined>}
+   */
+  ps(processType = '', options = {}) {
+    return this.#pages('ListProcesses', wire.listRequest(processType, options), options,
+      (page) => page.processes.map(wire.processOf));
+  }
+
+  /**
+   * @param {string} [command]
+   * @param {CallOptions & {pid?: Target, pageSize?: number}} [options]
+   * @returns {AsyncGenerator<Yield, void, undefined>}
+   */
+  yields(command = '', options = {}) {
+    const { pid = '', pageSize = 1000 } = options;
+    const request = { command, pid: wire.pidOf(pid), pageSize, pageToken: '' };
+    return this.#pages('ListYields', request, options,
+      (page) => page.yields.map(wire.yieldOf));
+  }
+
+  /** @param {string} [processType] @param {WatchOptions} [options] */
+  watch(processType = '', options = {}) {
+    return new Watch(this, processType, options);
+  }
+
+  /** @param {CallOptions & {maxUnacknowledged?: number}} [options] */
+  sendStream(options = {}) {
+    const { maxUnacknowledged = 10_000, timeoutMs = this.timeoutMs, signal } = options;
+    return new SendStream(this, maxUnacknowledged, timeoutMs, signal);
+  }
+
+  /**
+   * @param {string} method @param {object} [request]
+   * @param {CallOptions & {repeatable?: boolean}} [options] @returns {Promise<any>}
+   */
+  async invoke(method, request = {}, options = {}) {
+    const definition = Object.hasOwn(ActorService.service, method)
+      ? ActorService.service[method] : undefined;
+    if (!definition || definition.requestStream || definition.responseStream) {
+      throw new TypeError(`the API has no unary call '${method}'`);
+    }
+    return this.#perform(method, request, options, options.repeatable ?? false);
+  }
+
+  /**
+   * Opens a stream, which close() cancels.
+   * @param {string} method @param {object | null} request null: it has many
+   * @param {number | Date} deadline @returns {any}
+   */
+  open(method, request, deadline) {
+    this.#checkOpen();
+    const options = { deadline };
+    const call = request === null
+      ? this.stub[method](this.#metadata, options)
+      : this.stub[method](request, this.#metadata, options);
+    // gRPC keeps the connection of a stream that is cancelled before it has begun.
+    const begun = new Promise((resolve) => { setImmediate(resolve); });
+    const cancel = call.cancel.bind(call);
+    call.cancel = () => { begun.then(cancel); };
+    this.#calls.add(call);
+    call.on('error', () => {}); // gRPC emits it without a reader, too
+    call.on('status', () => this.#calls.delete(call));
+    return call;
+  }
+
+  /**
+   * @param {string} method @param {object} request @param {CallOptions} options
+   * @param {boolean} repeatable @returns {Promise<any>}
+   */
+  async #perform(method, request, { timeoutMs = this.timeoutMs, signal }, repeatable) {
+    const attempts = new Attempts(new Deadline(timeoutMs), this.maxAttempts, repeatable);
+    for (;;) {
+      try {
+        return await this.#attempt(method, request, attempts.begin(), signal);
+      } catch (error) {
+        if (!(error instanceof ActordError) || this.#closed) throw error;
+        await pause(attempts.pauseAfter(error), signal);
+      }
+    }
+  }
+
+  /**
+   * @param {string} method @param {object} request @param {number} deadline
+   * @param {AbortSignal} [signal]
+   */
+  #attempt(method, request, deadline, signal) {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      this.#checkOpen();
+      const call = this.stub[method](request, this.#metadata, { deadline },
+        (/** @type {any} */ error, /** @type {any} */ response) => {
+          this.#calls.delete(call);
+          signal?.removeEventListener('abort', abort);
+          if (!error) resolve(response);
+          else reject(signal?.aborted ? signal.reason : errorOfRpc(error));
+        });
+      const abort = () => call.cancel();
+      this.#calls.add(call);
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  /**
+   * @template T
+   * @param {string} method @param {object & {pageToken: string}} request
+   * @param {CallOptions} options @param {(page: any) => T[]} items
+   * @returns {AsyncGenerator<T, void, undefined>}
+   */
+  async* #pages(method, request, options, items) {
+    do {
+      const page = await this.#perform(method, request, options, true);
+      yield* items(page);
+      request.pageToken = page.nextPageToken;
+    } while (request.pageToken);
+  }
+
+  #checkOpen() {
+    if (this.#closed) throw new Error('the client is closed');
+  }
+}

@@ -1,0 +1,202 @@
+// The errors of actord as classes. Decide by class, `code` and `reason`. Messages are
+// for people and may change. docs/api.md of actord lists all reasons.
+
+import grpc from '@grpc/grpc-js';
+
+import { decode } from './proto.js';
+
+/**
+ * @typedef {import('../types/index.js').StatusCode} StatusCode
+ * @typedef {import('../types/index.js').Failure} Failure
+ * @typedef {import('../types/index.js').Outcome} Outcome
+ * @typedef {import('../types/index.js').Refused} Refused
+ *
+ * @typedef {object} Facts
+ * @property {StatusCode} [code]
+ * @property {string} [reason]
+ * @property {Record<string, string>} [metadata]
+ * @property {number | null} [retryDelayMs]
+ * @property {Record<string, string>} [fields]
+ */
+
+const DETAILS = 'grpc-status-details-bin';
+
+/**
+ * The name of a code of google.rpc.Code; UNKNOWN for another number.
+ * @param {number} number @returns {StatusCode}
+ */
+export function statusCode(number) {
+  return /** @type {StatusCode} */ (grpc.status[number] ?? 'UNKNOWN');
+}
+
+/** @param {StatusCode} code */
+export function statusNumber(code) {
+  const number = grpc.status[code];
+  if (number === undefined) throw new TypeError(`'${code}' is not a status code`);
+  return number;
+}
+
+export class ActordError extends Error {
+  /** @param {string} message @param {Facts} [facts] */
+  constructor(message, facts = {}) {
+    super(message);
+    this.name = new.target.name;
+    /** @type {StatusCode} */
+    this.code = facts.code ?? 'UNKNOWN';
+    this.reason = facts.reason ?? '';
+    this.metadata = facts.metadata ?? {};
+    this.retryDelayMs = facts.retryDelayMs ?? null;
+    this.fields = facts.fields ?? {};
+    this.pid = this.metadata.pid ?? '';
+  }
+
+  toString() {
+    return `${this.reason || this.code}: ${this.message}`;
+  }
+}
+
+export class InvalidArgument extends ActordError {}
+export class InitRefused extends InvalidArgument {}
+export class PayloadTooLarge extends InvalidArgument {}
+export class RequestIdReused extends InvalidArgument {}
+export class NotFound extends ActordError {}
+export class ProcessNotFound extends NotFound {}
+export class NameNotFound extends NotFound {}
+export class UnknownProcessType extends NotFound {}
+export class UnknownMethod extends NotFound {}
+export class Unauthenticated extends ActordError {}
+export class PermissionDenied extends ActordError {}
+export class AlreadyExists extends ActordError {}
+export class NameTaken extends AlreadyExists {}
+export class FailedPrecondition extends ActordError {}
+export class ProcessEnded extends FailedPrecondition {}
+export class ProcessQuarantined extends FailedPrecondition {}
+export class ResultNotKept extends FailedPrecondition {}
+export class NotDurable extends FailedPrecondition {}
+export class CalleeEnded extends ActordError {}
+export class CallFailed extends ActordError {}
+export class Overloaded extends ActordError {}
+export class MailboxFull extends Overloaded {}
+export class QuotaExceeded extends Overloaded {}
+export class Unavailable extends ActordError {}
+export class DeadlineExceeded extends ActordError {}
+
+export class ProcessFailed extends ActordError {
+  /** @param {Outcome} outcome @param {Failure} failure */
+  constructor(outcome, failure) {
+    super(failure.message, { code: failure.code, reason: failure.reason });
+    this.failure = failure;
+    this.outcome = outcome;
+    this.pid = outcome.pid;
+  }
+}
+
+export class ItemsRefused extends ActordError {
+  /** @param {Refused[]} refusals */
+  constructor(refusals) {
+    const [{ index, error }] = refusals;
+    super(`${refusals.length} items are refused; item ${index}: ${error.message}`,
+      { code: error.code, reason: error.reason });
+    this.refusals = refusals;
+  }
+}
+
+/** @type {Record<string, typeof ActordError>} */
+const BY_REASON = {
+  INIT_REFUSED: InitRefused,
+  PAYLOAD_TOO_LARGE: PayloadTooLarge,
+  REQUEST_ID_REUSED: RequestIdReused,
+  PROCESS_NOT_FOUND: ProcessNotFound,
+  NAME_NOT_FOUND: NameNotFound,
+  UNKNOWN_PROCESS_TYPE: UnknownProcessType,
+  UNKNOWN_METHOD: UnknownMethod,
+  NAME_TAKEN: NameTaken,
+  PROCESS_ENDED: ProcessEnded,
+  PROCESS_QUARANTINED: ProcessQuarantined,
+  RESULT_NOT_KEPT: ResultNotKept,
+  NOT_DURABLE: NotDurable,
+  NOT_DURABLE_TYPE: NotDurable,
+  DURABILITY_OFF: NotDurable,
+  CALLEE_ENDED: CalleeEnded,
+  CALL_FAILED: CallFailed,
+  MAILBOX_FULL: MailboxFull,
+  CLIENT_QUOTA: QuotaExceeded,
+};
+/** @type {Partial<Record<StatusCode, typeof ActordError>>} */
+const BY_CODE = {
+  INVALID_ARGUMENT: InvalidArgument,
+  NOT_FOUND: NotFound,
+  UNAUTHENTICATED: Unauthenticated,
+  PERMISSION_DENIED: PermissionDenied,
+  ALREADY_EXISTS: AlreadyExists,
+  FAILED_PRECONDITION: FailedPrecondition,
+  RESOURCE_EXHAUSTED: Overloaded,
+  UNAVAILABLE: Unavailable,
+  DEADLINE_EXCEEDED: DeadlineExceeded,
+};
+
+/**
+ * The error of the class for this reason or code.
+ * @param {string} message @param {StatusCode} code @param {Facts} [facts]
+ */
+export function makeError(message, code, facts = {}) {
+  const known = Object.hasOwn(BY_REASON, facts.reason ?? '')
+    ? BY_REASON[facts.reason ?? ''] : BY_CODE[code];
+  return new (known ?? ActordError)(message, { ...facts, code });
+}
+
+/**
+ * For the ServiceError of a call. Any other error stays as it is.
+ * @param {any} error
+ */
+export function errorOfRpc(error) {
+  if (error instanceof ActordError || typeof error?.code !== 'number'
+      || typeof error.details !== 'string') return error;
+  const [packed] = error.metadata?.get(DETAILS) ?? [];
+  return makeError(error.details, statusCode(error.code),
+    packed instanceof Uint8Array ? detailsOf(packed) : {});
+}
+
+/**
+ * For a Refusal of a stream or a TaskRefusal.
+ * @param {any} refusal
+ */
+export function errorOfRefusal(refusal) {
+  return makeError(refusal.message, statusCode(refusal.code), {
+    reason: refusal.reason,
+    metadata: refusal.pid ? { pid: refusal.pid } : {},
+    fields: refusal.field ? { [refusal.field]: refusal.message } : {},
+    retryDelayMs: refusal.retryDelay ? millisecondsOf(refusal.retryDelay) : null,
+  });
+}
+
+/** @param {{seconds: number, nanos: number}} duration */
+export function millisecondsOf(duration) {
+  return duration.seconds * 1000 + duration.nanos / 1e6;
+}
+
+/**
+ * The reason and the further facts of a google.rpc.Status.
+ * @param {Uint8Array} packed @returns {Facts}
+ */
+function detailsOf(packed) {
+  /** @type {Facts} */
+  const facts = {};
+  for (const detail of decode('google.rpc.Status', packed).details) {
+    const url = detail.typeUrl ?? detail.type_url;
+    const name = url.slice(url.lastIndexOf('/') + 1);
+    if (name === 'google.rpc.ErrorInfo') {
+      const info = decode(name, detail.value);
+      if (info.domain === 'actord') {
+        facts.reason = info.reason;
+        facts.metadata = { ...info.metadata };
+      }
+    } else if (name === 'google.rpc.RetryInfo') {
+      facts.retryDelayMs = millisecondsOf(decode(name, detail.value).retryDelay);
+    } else if (name === 'google.rpc.BadRequest') {
+      facts.fields = Object.fromEntries(decode(name, detail.value).fieldViolations.map(
+        (/** @type {any} */ violation) => [violation.field, violation.description]));
+    }
+  }
+  return facts;
+}

@@ -1,0 +1,90 @@
+// Remote workers.
+
+import type { Client, ClientOptions } from './client.js';
+import type { Data, Payload, StatusCode } from './values.js';
+
+/** An error that another attempt would not change: the process gets it. */
+export class Refuse extends Error {
+  constructor(message: string, options?: { code?: StatusCode });
+  readonly code: StatusCode;
+}
+
+/** Another attempt may succeed: after `delayMs`, else after the back-off of the
+ * command. */
+export class Retry extends Error {
+  constructor(options?: { delayMs?: number; message?: string });
+  readonly delayMs: number | undefined;
+}
+
+/** One attempt at an external command. */
+export class Task {
+  private constructor();
+  readonly token: string;
+  /** The same for every attempt at the command. */
+  readonly idempotencyKey: string;
+  readonly command: string;
+  readonly payload: Payload;
+  readonly pid: string;
+  readonly processType: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly leaseMs: number;
+  readonly attemptDeadline: Date | null;
+  readonly deadline: Date | null;
+  readonly createTime: Date | null;
+  /** Of the last heartbeat of an earlier attempt. */
+  readonly progress: Payload | null;
+  get text(): string;
+  json(): any;
+  /** The task was taken back: no result of it will be used, unless the connection was
+   * lost and no newer attempt was handed out. */
+  get cancelled(): boolean;
+  readonly cancelReason: '' | 'YIELD_ENDED' | 'LEASE_LOST';
+  /** Aborted when the daemon takes the task back, and when the worker is closed. */
+  get signal(): AbortSignal;
+  /** Sends a heartbeat with this progress, at most 4096 bytes, for the next attempt.
+   * The worker sends all other heartbeats itself. */
+  reportProgress(value: Data, options?: { contentType?: string }): void;
+}
+
+export interface WorkerOptions {
+  /** Its settings make a client that ends with the worker. */
+  client?: Client | ClientOptions;
+  /** For lists of the daemon. */
+  name?: string;
+  /** How many tasks at a time. Default: 4. */
+  concurrency?: number;
+  /** What tasks under way have after stop(); then other workers get them. Default:
+   * 30,000; null: no limit. */
+  stopTimeoutMs?: number | null;
+  /** Gets a line about each lost connection and refused answer. Default:
+   * console.warn. */
+  onWarning?: (text: string) => void;
+}
+
+/** Carries out external commands. The worker renews the leases, opens another stream
+ * if the stream breaks, and sends answers again that the daemon could not take. A
+ * function must not block the event loop for longer than a lease. */
+export class Worker {
+  constructor(options?: WorkerOptions);
+  /** Makes a function carry out the commands of this name, or, with a pattern that
+   * ends in "*", of this prefix. It returns the result, or throws Refuse for an error
+   * that is final, and Retry or anything else for an error that another attempt may
+   * not have. An error of attempt number `attempts` is final; by default the policy of
+   * the daemon decides alone. */
+  command(pattern: string,
+    carryOut: (task: Task) => Data | void | Promise<Data | void>,
+    options?: { attempts?: number }): this;
+  /** Works until stop() or one of the signals (SIGTERM, SIGINT); a second signal ends
+   * it at once. Rejects if the daemon refuses the worker. */
+  run(options?: { signals?: NodeJS.Signals[] }): Promise<void>;
+  /** Works in the background. Resolves when the daemon has accepted the worker. */
+  start(options?: { timeoutMs?: number }): Promise<void>;
+  /** Takes no more tasks. The worker ends when the tasks under way are done. Tasks
+   * that have arrived and are not begun go to other workers. */
+  stop(): void;
+  /** Ends the stream at once: other workers get the tasks under way. */
+  close(): void;
+  /** Waits for the end of a worker that was started. Rejects with what has ended it. */
+  join(): Promise<void>;
+}
