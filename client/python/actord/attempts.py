@@ -1,4 +1,4 @@
-"""Timeouts and repeated attempts, for the sync and the asyncio clients.
+"""Timeouts and repeated attempts, for the sync and the asyncio clients and streams.
 
 A refusal with a retry delay had no effect, so any call is repeated after it. A
 call that lost its connection may have had its effect, so only a call is repeated
@@ -48,7 +48,7 @@ class Deadline:
 def backoff(count: int, longest: float = _LONGEST_PAUSE_SECONDS) -> float:
     """The pause in seconds after so many failed attempts. Random by a half, so
     that clients do not come back all at once."""
-    pause = min(longest, _FIRST_PAUSE_SECONDS * 2 ** min(count - 1, 16))
+    pause: float = min(longest, _FIRST_PAUSE_SECONDS * 2 ** min(count - 1, 16))
     return pause * random.uniform(0.5, 1.0)
 
 
@@ -83,7 +83,32 @@ class Attempts:
 
     def _pause(self, error: errors.ActordError) -> float | None:
         if error.retry_delay is not None:
-            return error.retry_delay * min(2 ** (self._failed - 1), 16)
+            return float(error.retry_delay * min(2 ** (self._failed - 1), 16))
         if error.code == grpc.StatusCode.UNAVAILABLE and self._repeatable:
             return backoff(self._failed)
         return None
+
+
+class Patience:
+    """Whether a stream that has lost its connection may go on, and when. Not
+    thread-safe."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds  # without an answer; None: without end
+        self._failed = 0
+        self._last_answer = time.monotonic()
+
+    def answered(self) -> None:
+        self._failed = 0
+        self._last_answer = time.monotonic()
+
+    def pause_after(self, error: errors.ActordError) -> float | None:
+        """Seconds until the next stream. None: it has taken too long."""
+        if not self._failed:  # a quiet stream has had its last answer long ago
+            self._last_answer = time.monotonic()
+        self._failed += 1
+        pause = max(error.retry_delay or 0.0, backoff(self._failed))
+        away = time.monotonic() - self._last_answer
+        if self._seconds is not None and away + pause > self._seconds:
+            return None
+        return pause

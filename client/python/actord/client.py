@@ -7,16 +7,16 @@ from typing import Any, Callable, Iterable, Iterator
 
 import grpc
 
-from actord import endpoint, errors, values, wire
-from actord.attempts import (DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Attempts, Deadline,
-                             Default, Timeout)
+from actord import errors, values, wire
+from actord.attempts import Attempts, Deadline, Default, Timeout
+from actord.connection import ConnectedClient
 from actord.send_stream import SendStream
-from actord.v1 import actor_service_pb2_grpc, outcome_pb2, process_pb2, yield_pb2
+from actord.v1 import outcome_pb2, process_pb2, yield_pb2
 from actord.values import UNSET, Data, Payload, Target
 from actord.watch import Watch
 
 
-class Client:
+class Client(ConnectedClient):
     """A connection to a daemon. May be used by any number of threads.
 
     Settings that are not given come from the environment variables of actorctl,
@@ -43,24 +43,11 @@ class Client:
     settings, and OSError if a file cannot be read.
     """
 
-    def __init__(self, address: str | None = None, *, token: str | None = None,
-                 token_file: str | None = None, tls_ca: str | None = None,
-                 tls_cert: str | None = None, tls_key: str | None = None,
-                 tls_server_name: str | None = None,
-                 timeout: float | None = DEFAULT_SECONDS,
-                 max_attempts: int = DEFAULT_ATTEMPTS) -> None:
-        self.endpoint = endpoint.find(address, token, token_file, tls_ca, tls_cert,
-                                      tls_key, tls_server_name)
-        self.timeout = timeout
-        self.max_attempts = max_attempts
-        options = [*wire.CHANNEL_OPTIONS, *self.endpoint.channel_options]
-        if self.endpoint.tls is None:
-            self.channel = grpc.insecure_channel(self.endpoint.address, options)
-        else:
-            self.channel = grpc.secure_channel(
-                self.endpoint.address,
-                grpc.ssl_channel_credentials(*self.endpoint.tls), options)
-        self.stub = actor_service_pb2_grpc.ActorServiceStub(self.channel)
+    def _open_channel(self, address: str, options: list[tuple[str, Any]],
+                      credentials: Any) -> Any:
+        if credentials is None:
+            return grpc.insecure_channel(address, options)
+        return grpc.secure_channel(address, credentials, options)
 
     def close(self) -> None:
         """Ends the connection, and with it all open calls and streams."""
@@ -244,9 +231,3 @@ class Client:
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
-
-    def _seconds(self, timeout: Timeout) -> float | None:
-        return self.timeout if isinstance(timeout, Default) else timeout
-
-    def _deadline(self, timeout: Timeout) -> Deadline:
-        return Deadline(self._seconds(timeout))

@@ -221,7 +221,7 @@ _BY_CODE: dict[grpc.StatusCode, type[ActordError]] = {
 def make(message: str, code: grpc.StatusCode, reason: str,
          **more: Any) -> ActordError:
     """The exception of the class for this reason or code."""
-    kind = _BY_REASON.get(reason) or _BY_CODE.get(code, ActordError)
+    kind = _BY_REASON.get(reason, _BY_CODE.get(code, ActordError))
     return kind(message, code=code, reason=reason, **more)
 
 
@@ -230,9 +230,9 @@ def of_rpc(error: Any) -> ActordError:
     code, message = error.code(), error.details() or ""
     packed = next((value for key, value in error.trailing_metadata() or ()
                    if key == _DETAILS), None)
-    reason, more = "", {}
-    if packed is not None:
-        reason, more = _details(packed)
+    if packed is None:
+        return make(message, code, "")
+    reason, more = _details(packed)
     return make(message, code, reason, **more)
 
 
@@ -249,7 +249,7 @@ def of_refusal(refusal: Any) -> ActordError:
 
 def _details(packed: bytes) -> tuple[str, dict[str, Any]]:
     """The reason and the further facts of a google.rpc.Status."""
-    reason, more = "", {}
+    reason, more = "", dict[str, Any]()
     for detail in details_pb2.Status.FromString(packed).details:
         name = detail.type_url.rpartition("/")[2]
         if name == "google.rpc.ErrorInfo":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 import grpc
 
 from actord import errors, wire
-from actord.attempts import Deadline, backoff
+from actord.attempts import Deadline, Patience
 from actord.send_book import Refused, SendBook
 from actord.values import UNSET, Data, Payload, Target
 
@@ -117,11 +117,11 @@ class SendStream:
         self._thread.join(self._client.timeout)
 
     def _run(self) -> None:
-        failed, last_answer = 0, time.monotonic()
+        patience = Patience(self._client.timeout)
         while True:
             try:
                 for response in self._open():
-                    failed, last_answer = 0, time.monotonic()
+                    patience.answered()
                     with self._changed:
                         self._book.received(response)
                         self._changed.notify_all()
@@ -131,14 +131,8 @@ class SendStream:
             with self._changed:
                 self._session += 1  # the old stream takes no further item
                 self._changed.notify_all()
-                if not failed:
-                    last_answer = time.monotonic()
-                failed += 1
-                pause = max(failure.retry_delay or 0.0, backoff(failed))
-                patience = self._client.timeout
-                too_late = (patience is not None and
-                            time.monotonic() - last_answer + pause > patience)
-                if (self._closing or too_late
+                pause = patience.pause_after(failure)
+                if (self._closing or pause is None
                         or not self._book.can_continue(failure)):
                     self._error = failure
                     return

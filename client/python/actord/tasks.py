@@ -140,10 +140,12 @@ class TaskBook:
     def command_of(self, task: Task) -> Command | None:
         """An exact name counts before a prefix, and a long prefix before a short
         one."""
-        matching = [command for command in self._commands
-                    if command.matches(task.command)]
-        return max(matching, default=None, key=lambda command: (
-            not command.pattern.endswith("*"), len(command.pattern)))
+        matching = sorted(
+            (command for command in self._commands
+             if command.matches(task.command)),
+            key=lambda command: (command.pattern.endswith("*"),
+                                 -len(command.pattern)))
+        return matching[0] if matching else None
 
     def open(self) -> list[work_pb2.WorkRequest]:
         """The first messages of a new stream. Tasks of the broken one run on:

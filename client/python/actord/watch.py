@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import collections
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import grpc
 
 from actord import errors, wire
-from actord.attempts import Deadline, backoff
+from actord.attempts import Deadline, Patience
 from actord.v1 import watch_pb2
 from actord.values import WatchEvent
 
@@ -27,9 +26,7 @@ class Position:
         self._request = watch_pb2.WatchProcessesRequest(
             process_type=process_type, parent_pid=parent_pid,
             resume_token=resume_token, skip_snapshot=skip_snapshot)
-        self._patience = patience  # without an answer, in seconds
-        self._failed = 0
-        self._last_answer = time.monotonic()
+        self._patience = Patience(patience)
         # Of the response whose events are being delivered.
         self._next_token = resume_token
         self.events: collections.deque[WatchEvent] = collections.deque()
@@ -42,8 +39,7 @@ class Position:
         return self._request
 
     def received(self, response: Any) -> None:
-        self._failed = 0
-        self._last_answer = time.monotonic()
+        self._patience.answered()
         self._next_token = response.resume_token
         self.events.extend(wire.watch_events(response))
         self._advance()
@@ -58,12 +54,8 @@ class Position:
         if (error.retry_delay is None
                 and error.code != grpc.StatusCode.UNAVAILABLE):
             raise error
-        if not self._failed:  # a quiet watch has had its last answer long ago
-            self._last_answer = time.monotonic()
-        self._failed += 1
-        pause = max(error.retry_delay or 0.0, backoff(self._failed))
-        away = time.monotonic() - self._last_answer
-        if self._patience is not None and away + pause > self._patience:
+        pause = self._patience.pause_after(error)
+        if pause is None:
             raise error
         return pause
 

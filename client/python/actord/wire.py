@@ -70,7 +70,9 @@ def time_of(message: Any, field: str) -> datetime.datetime | None:
     """The time in UTC; None if the field is not set."""
     if not message.HasField(field):
         return None
-    return getattr(message, field).ToDatetime(tzinfo=datetime.timezone.utc)
+    time: datetime.datetime = getattr(message, field).ToDatetime(
+        tzinfo=datetime.timezone.utc)
+    return time
 
 
 def set_seconds(duration: Any, seconds: float) -> None:

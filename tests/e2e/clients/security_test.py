@@ -1,8 +1,9 @@
 """The Python package with TLS and tokens, by arguments and by the environment, and
-installed by pip."""
+installed by pip; and its types."""
 
 import asyncio
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from harness.case import EmptyCase
 from harness.tls_case import TlsCase
 from harness.tokens import TokenCase, unknown_token
 from harness.waiting import WAIT_SECONDS
+
+TYPES = pathlib.Path(__file__).parent / "types"
 
 
 class Secured(TlsCase, TokenCase):
@@ -105,6 +108,21 @@ class Secured(TlsCase, TokenCase):
         with self.assertRaises(actord.Unavailable) as caught:
             plain.submit("echo")
         self.assertEqual(caught.exception.code, grpc.StatusCode.UNAVAILABLE)
+
+
+class Types(EmptyCase):
+
+    def test_the_package_is_typed(self):
+        package = pathlib.Path(actord.__file__).parent.parent
+        done = subprocess.run(
+            ["/usr/bin/mypy", "--config-file", TYPES / "mypy.ini", "--package",
+             "actord", "--module", "program", "--cache-dir",
+             self.directory / "cache"], cwd=self.directory, capture_output=True,
+            text=True, check=False, timeout=WAIT_SECONDS,
+            env=places.clean_environment(
+                MYPYPATH=f"{package}:{TYPES}"))
+        self.assertEqual((done.returncode, done.stdout.splitlines()[:-1]), (0, []),
+                         done.stdout + done.stderr)
 
 
 class Installed(EmptyCase):

@@ -8,39 +8,26 @@ from typing import Any, AsyncIterator, Callable, Iterable
 import grpc
 import grpc.aio
 
-from actord import endpoint, errors, values, wire
+from actord import errors, values, wire
 from actord.aio.send_stream import SendStream
 from actord.aio.watch import Watch
-from actord.attempts import (DEFAULT_ATTEMPTS, DEFAULT_SECONDS, Attempts, Deadline,
-                             Default, Timeout)
-from actord.v1 import actor_service_pb2_grpc, outcome_pb2, process_pb2, yield_pb2
+from actord.attempts import Attempts, Deadline, Default, Timeout
+from actord.connection import ConnectedClient
+from actord.v1 import outcome_pb2, process_pb2, yield_pb2
 from actord.values import UNSET, Data, Payload, Target
 
 
-class Client:
+class Client(ConnectedClient):
     """A connection to a daemon, for the event loop in which it is made. Settings
     and methods are those of actord.Client; the methods are awaited, and the
     iterators are asynchronous.
     """
 
-    def __init__(self, address: str | None = None, *, token: str | None = None,
-                 token_file: str | None = None, tls_ca: str | None = None,
-                 tls_cert: str | None = None, tls_key: str | None = None,
-                 tls_server_name: str | None = None,
-                 timeout: float | None = DEFAULT_SECONDS,
-                 max_attempts: int = DEFAULT_ATTEMPTS) -> None:
-        self.endpoint = endpoint.find(address, token, token_file, tls_ca, tls_cert,
-                                      tls_key, tls_server_name)
-        self.timeout = timeout
-        self.max_attempts = max_attempts
-        options = [*wire.CHANNEL_OPTIONS, *self.endpoint.channel_options]
-        if self.endpoint.tls is None:
-            self.channel = grpc.aio.insecure_channel(self.endpoint.address, options)
-        else:
-            self.channel = grpc.aio.secure_channel(
-                self.endpoint.address,
-                grpc.ssl_channel_credentials(*self.endpoint.tls), options)
-        self.stub = actor_service_pb2_grpc.ActorServiceStub(self.channel)
+    def _open_channel(self, address: str, options: list[tuple[str, Any]],
+                      credentials: Any) -> Any:
+        if credentials is None:
+            return grpc.aio.insecure_channel(address, options)
+        return grpc.aio.secure_channel(address, credentials, options)
 
     async def close(self) -> None:
         """Ends the connection, and with it all open calls and streams."""
@@ -223,9 +210,3 @@ class Client:
             if not page.next_page_token:
                 return
             request.page_token = page.next_page_token
-
-    def _seconds(self, timeout: Timeout) -> float | None:
-        return self.timeout if isinstance(timeout, Default) else timeout
-
-    def _deadline(self, timeout: Timeout) -> Deadline:
-        return Deadline(self._seconds(timeout))

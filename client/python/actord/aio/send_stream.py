@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Any, AsyncIterator, Callable
 
 import grpc
 import grpc.aio
 
 from actord import errors, wire
-from actord.attempts import backoff
+from actord.attempts import Patience
 from actord.send_book import Refused, SendBook
 from actord.values import UNSET, Data, Payload, Target
 
@@ -115,11 +114,11 @@ class SendStream:
                 self._changed.notify_all()
 
     async def _converse(self) -> None:
-        failed, last_answer = 0, time.monotonic()
+        patience = Patience(self._client.timeout)
         while True:
             try:
                 async for response in self._open():
-                    failed, last_answer = 0, time.monotonic()
+                    patience.answered()
                     async with self._changed:
                         self._book.received(response)
                         self._changed.notify_all()
@@ -129,14 +128,8 @@ class SendStream:
             async with self._changed:
                 self._session += 1  # the old stream takes no further item
                 self._changed.notify_all()
-                if not failed:
-                    last_answer = time.monotonic()
-                failed += 1
-                pause = max(broken.retry_delay or 0.0, backoff(failed))
-                patience = self._client.timeout
-                too_late = (patience is not None and
-                            time.monotonic() - last_answer + pause > patience)
-                if (self._closing or too_late
+                pause = patience.pause_after(broken)
+                if (self._closing or pause is None
                         or not self._book.can_continue(broken)):
                     self._error = broken
                     return
