@@ -98,6 +98,24 @@ build("${guide}/cpp" "${guide}/cpp/build")
 build("${guide}/coroutine" "${guide}/coroutine/build")
 build("${guide}/c" "${guide}/c/build")
 
+# A project as `./dev new` makes it. The name has each kind of character.
+set(dev "${SOURCE_DIR}/../../dev")
+set(new "${WORK_DIR}/new/my_2nd_till")
+run("${dev}" new "${new}")
+build("${new}" "${new}/build")
+run("${CMAKE_CTEST_COMMAND}" --test-dir "${new}/build" --no-tests=error
+    --output-on-failure)
+foreach(path IN ITEMS "${new}" "${WORK_DIR}/new/Till" "${WORK_DIR}/new/2nd"
+                      "${WORK_DIR}/new/test"
+                      "${SOURCE_DIR}/../till" till)
+  execute_process(COMMAND "${dev}" new "${path}"
+                  WORKING_DIRECTORY "${SOURCE_DIR}"
+                  RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+  if(NOT status EQUAL 2)
+    message(FATAL_ERROR "./dev new ${path} ended with ${status}, not 2")
+  endif()
+endforeach()
+
 set(plain "${WORK_DIR}/plain")
 file(MAKE_DIRECTORY "${plain}")
 set(gxx g++ -std=c++20 -fno-gnu-unique)
