@@ -12,25 +12,6 @@
 
 namespace actord::runtime {
 
-void Applier::Apply(StepRecord& record, Process& process, const Pid& self) {
-  ACTORD_ASSERT_HOT(record.misuse.ok() && record.thrown.empty(),
-                    "applier.h: the step succeeded");
-  std::vector<Effect>& effects = record.effects;
-  if (effects.size() == 1) [[likely]] {
-    Effect& effect = effects.front();
-    if (auto* const send = std::get_if<SendEffect>(&effect)) [[likely]] {
-      ApplySend(*send, process.owner.load(std::memory_order_relaxed));
-    } else if (auto* const yield = std::get_if<YieldEffect>(&effect)) {
-      owners_.Apply(std::move(*yield), process, self, lane_);
-    } else {
-      ApplyOther(process, self, effects.data(), effects.data() + 1);
-    }
-    effects.clear();
-  } else if (!effects.empty()) {
-    ApplyEffects(effects, process, self);
-  }
-}
-
 void Applier::ApplyEffects(std::vector<Effect>& effects, Process& process,
                            const Pid& self) {
   Effect* const end = effects.data() + effects.size();
@@ -74,14 +55,6 @@ Effect* Applier::ApplySends(Effect* first, Effect* end, Owner by) {
   }
   ApplySend(send, by);
   return next;
-}
-
-void Applier::ApplySend(SendEffect& send, Owner by) {
-  Envelope* const envelope = send.content.TakeLast();
-  if (delivery_.Send(by, send.to, envelope, lane_) != Posted::kDelivered)
-      [[unlikely]] {
-    SendOneByOne(by, send.to, envelope, envelope);
-  }
 }
 
 Effect* Applier::ApplyBurst(Effect* first, Effect* end, Owner by) {

@@ -14,6 +14,10 @@
 // performance-notes: Rare code moved out.
 #pragma once
 
+#include <utility>
+#include <variant>
+#include <vector>
+
 #include "runtime/actors/ties.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/effects/calls.h"
@@ -24,6 +28,7 @@
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/step/step_record.h"
+#include "runtime/system/assert.h"
 #include "runtime/table/process_table.h"
 #include "runtime/yields/yield_broker.h"
 
@@ -46,7 +51,9 @@ class Applier {
 
   // Applies and clears the effects of the record. Precondition: the step of
   // `process`, whose PID is `self`, succeeded.
-  void Apply(StepRecord& record, Process& process, const Pid& self);
+  // (Inlined: see StepCaller::Step.)
+  [[gnu::always_inline]] void Apply(StepRecord& record, Process& process,
+                                    const Pid& self);
   // Drops the effects of a failed step, and frees the contents and the children
   // that they own.
   void Rollback(StepRecord& record);
@@ -61,7 +68,7 @@ class Applier {
   // one effect registers.)
   [[gnu::noinline]] void ApplyEffects(std::vector<Effect>& effects,
                                       Process& process, const Pid& self);
-  void ApplySend(SendEffect& send, Owner by);
+  [[gnu::always_inline]] void ApplySend(SendEffect& send, Owner by);
   // Applies the send `first`, or a burst.
   Effect* ApplySends(Effect* first, Effect* end, Owner by);
   // Applies the sends from `first` on that go to the same process. They are
@@ -93,5 +100,33 @@ class Applier {
   // Children of the step that are started and not enqueued yet.
   ReadyList children_;
 };
+
+inline void Applier::ApplySend(SendEffect& send, Owner by) {
+  Envelope* const envelope = send.content.TakeLast();
+  if (delivery_.Send(by, send.to, envelope, lane_) != Posted::kDelivered)
+      [[unlikely]] {
+    SendOneByOne(by, send.to, envelope, envelope);
+  }
+}
+
+inline void Applier::Apply(StepRecord& record, Process& process,
+                           const Pid& self) {
+  ACTORD_ASSERT_HOT(record.misuse.ok() && record.thrown.empty(),
+                    "applier.h: the step succeeded");
+  std::vector<Effect>& effects = record.effects;
+  if (effects.size() == 1) [[likely]] {
+    Effect& effect = effects.front();
+    if (auto* const send = std::get_if<SendEffect>(&effect)) [[likely]] {
+      ApplySend(*send, process.owner.load(std::memory_order_relaxed));
+    } else if (auto* const yield = std::get_if<YieldEffect>(&effect)) {
+      owners_.Apply(std::move(*yield), process, self, lane_);
+    } else {
+      ApplyOther(process, self, effects.data(), effects.data() + 1);
+    }
+    effects.clear();
+  } else if (!effects.empty()) {
+    ApplyEffects(effects, process, self);
+  }
+}
 
 }  // namespace actord::runtime

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/system/assert.h"
@@ -144,6 +145,34 @@ class BufferCache {
                       "buffer_pool.h: Spill has made room");
     magazines_[size_class][counts_[size_class]++] = memory;
     ASAN_POISON_MEMORY_REGION(memory, (size_class + 1) * kBufferUnitBytes);
+  }
+  // Deallocates all buffers; `bytes_of` gives the bytes of one. Neighbours are
+  // mostly of one class, whose count is then read and written once for all of
+  // them.
+  template <typename Buffer, typename BytesOf>
+  void DeallocateAll(std::span<Buffer* const> buffers, BytesOf bytes_of) {
+    auto next = buffers.begin();
+    while (next != buffers.end()) {
+      const size_t size_class = ClassOf(bytes_of(**next));
+      if (size_class >= BufferPool::kClasses ||
+          counts_[size_class] == kMagazine) [[unlikely]] {
+        Deallocate(*next, bytes_of(**next));
+        ++next;
+        continue;
+      }
+      Magazine& magazine = magazines_[size_class];
+      uint32_t count = counts_[size_class];
+      do {
+#ifdef ACTORD_FAIL_POINTS
+        --buffers_in_use;
+#endif
+        magazine[count++] = *next;
+        ASAN_POISON_MEMORY_REGION(*next, (size_class + 1) * kBufferUnitBytes);
+        ++next;
+      } while (next != buffers.end() && count != kMagazine &&
+               ClassOf(bytes_of(**next)) == size_class);
+      counts_[size_class] = count;
+    }
   }
 
  private:

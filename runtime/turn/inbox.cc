@@ -13,10 +13,8 @@
 namespace actord::runtime {
 
 void Inbox::FreeEnvelopes(std::span<Envelope* const> envelopes) {
-  BufferCache& buffers = lane_.buffers();
-  for (Envelope* const envelope : envelopes) {
-    Envelope::Destroy(buffers, envelope);
-  }
+  lane_.buffers().DeallocateAll(
+      envelopes, [](const Envelope& envelope) { return envelope.bytes(); });
 }
 
 void Inbox::Uncharge(Process& process, const Envelope& completion) {

@@ -79,13 +79,8 @@ void StepCaller::WriteEvents(Process& process,
   }
 }
 
-void StepCaller::WriteOther(Process& process, const Envelope& envelope,
-                            actord_event& event) {
-  envelope.WriteOther(event);
-  // The answer to a call that was handed on is owed already.
-  if (event.call != 0 && envelope.type != kEventKeptCall) {
-    calls_.Owe(process, event.call);
-  }
+void StepCaller::Owe(Process& process, uint64_t call) {
+  calls_.Owe(process, call);
 }
 
 void StepCaller::FillRest(const Process& process) {

@@ -119,17 +119,22 @@ class StepCaller {
   [[gnu::always_inline]] void CallStep(Process& process,
                                        const actord_event* const* events,
                                        size_t count);
-  // If the event is a call, the process owes its answer from now on.
+  // If the event is a call, the process owes its answer from now on. (A
+  // function of its own for completions would cost each yield a call and
+  // registers.)
   void WriteEvent(Process& process, const Envelope& envelope,
                   actord_event& event) {
     if (envelope.type == ACTORD_EVENT_MESSAGE) {
       envelope.WriteMessage(event);
     } else {
-      WriteOther(process, envelope, event);
+      envelope.WriteOther(event);
+      // The answer to a call that was handed on is owed already.
+      if (event.call != 0 && envelope.type != kEventKeptCall) [[unlikely]] {
+        Owe(process, event.call);
+      }
     }
   }
-  [[gnu::noinline]] void WriteOther(Process& process, const Envelope& envelope,
-                                    actord_event& event);
+  [[gnu::noinline]] void Owe(Process& process, uint64_t call);
   // (Not inlined: the loop would cost a step of one event registers.)
   [[gnu::noinline]] void WriteEvents(Process& process,
                                      std::span<Envelope* const> batch);
