@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "actord/v1/history.pb.h"
 #include "actord/v1/watch.pb.h"
 #include "daemon/api/connect_error.h"
 #include "daemon/api/json_text.h"
@@ -26,7 +27,20 @@ const char* NameOf(const v1::WatchProcessesResponse& response) {
 }
 
 // Empty: the response cannot be written, which does not happen.
-std::string EventOf(const grpc::ByteBuffer& bytes) {
+std::string HistoryEventOf(const grpc::ByteBuffer& bytes) {
+  v1::ReadHistoryResponse response;
+  std::string data;
+  if (!ReadMessage(bytes, &response).ok() ||
+      !WriteJson(response.GetDescriptor()->full_name(),
+                 response.SerializeAsString(), &data)
+           .ok()) {
+    return "";
+  }
+  return absl::StrCat("event: entries\ndata: ", data, "\n\n");
+}
+
+// The same, for a watch.
+std::string WatchEventOf(const grpc::ByteBuffer& bytes) {
   v1::WatchProcessesResponse response;
   std::string data;
   if (!ReadMessage(bytes, &response).ok() ||
@@ -86,7 +100,7 @@ void EventCall::End(Why why) {
     if (why == Why::kDeadline && self->has_begun_) return;
     if (why == Why::kDeadline && self->order_.done) {
       self->order_.done(ConnectError(
-          absl::DeadlineExceededError("the watch has sent no event")));
+          absl::DeadlineExceededError("the stream has sent no event")));
     }
     self->ClientGone();
   });
@@ -98,7 +112,10 @@ void EventCall::Send(const grpc::ByteBuffer& bytes) {
   part.part = std::exchange(has_begun_, true) ? AdminAnswer::Part::kNext
                                               : AdminAnswer::Part::kFirst;
   part.content_type = "text/event-stream";
-  part.body = EventOf(bytes);
+  part.body =
+      order_.method->output_type() == v1::ReadHistoryResponse::descriptor()
+          ? HistoryEventOf(bytes)
+          : WatchEventOf(bytes);
   writes_ = true;
   order_.done(std::move(part));
 }

@@ -1,10 +1,10 @@
-// One open event stream: WatchProcesses as server-sent events
+// One open event stream: WatchProcesses or ReadHistory as server-sent events
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 //
-// Each response of the watch is one event. Its name is the kind of the response
+// Each response of a watch is one event. Its name is the kind of the response
 // (snapshot, events, missed, resume), its data the response as JSON, and its id
-// the resume token. The last event is "end", with the error that ended the
-// watch.
+// the resume token. Each response of a history is an event "entries" without an
+// id. The last event is "end", with the error that ended the stream.
 //
 // Bounds: as for gRPC the watch makes a response when the last one was written,
 // so a slow client costs one response, and learns how many events it has

@@ -29,6 +29,7 @@ constexpr unsigned kNotImplemented = 501;
 
 constexpr std::string_view kOpenApiPath = "/openapi.json";
 constexpr std::string_view kEventsPath = "/v1/events";
+constexpr std::string_view kHistoryPath = "/v1/history";
 // For what JSON has around the bytes of a request.
 constexpr size_t kJsonBytes = 64 << 10;
 
@@ -102,37 +103,37 @@ std::string PercentDecoded(absl::string_view text) {
   return decoded;
 }
 
-// The request of the watch: the query's parameters are its fields. A browser
-// that connects again sends the id of the last event.
-absl::StatusOr<std::string> WatchOf(const AdminRequest& request) {
-  nlohmann::json watch = nlohmann::json::object();
+// The request of an event stream: the query's parameters are its fields. A
+// browser that watches again sends the id of the last event.
+absl::StatusOr<std::string> StreamRequestOf(const AdminRequest& request) {
+  nlohmann::json fields = nlohmann::json::object();
   for (const absl::string_view pair :
        absl::StrSplit(request.query, '&', absl::SkipEmpty())) {
     const std::pair<absl::string_view, absl::string_view> parts =
         absl::StrSplit(pair, absl::MaxSplits('=', 1));
     const std::string name = PercentDecoded(parts.first);
-    if (watch.contains(name)) {
+    if (fields.contains(name)) {
       return absl::InvalidArgumentError(
           absl::StrCat("the parameter ", name, " is given twice"));
     }
     const std::string value = PercentDecoded(parts.second);
     // Texts are no truth values in JSON.
     if (value == "true" || value == "false") {
-      watch[name] = value == "true";
+      fields[name] = value == "true";
     } else {
-      watch[name] = value;
+      fields[name] = value;
     }
   }
-  if (watch.contains("resume_token") && watch.contains("resumeToken")) {
+  if (fields.contains("resume_token") && fields.contains("resumeToken")) {
     return absl::InvalidArgumentError(
         "the parameter resumeToken is given twice");
   }
   const std::string last = ValueOf(request, "last-event-id");
   if (!last.empty()) {
-    watch.erase("resume_token");
-    watch["resumeToken"] = last;
+    fields.erase("resume_token");
+    fields["resumeToken"] = last;
   }
-  return watch.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // Reads Connect-Timeout-Ms, which has at most ten digits; "" is `most`.
@@ -190,7 +191,7 @@ absl::StatusOr<std::unique_ptr<JsonApi>> JsonApi::Start(
 }
 
 bool JsonApi::Takes(std::string_view path) const {
-  return path == kOpenApiPath || path == kEventsPath ||
+  return path == kOpenApiPath || path == kEventsPath || path == kHistoryPath ||
          path.starts_with(prefix_);
 }
 
@@ -224,8 +225,8 @@ const google::protobuf::MethodDescriptor* JsonApi::FindMethod(
   if (method->client_streaming() || method->server_streaming()) {
     refusal = HttpError(kNotImplemented, "unimplemented",
                         absl::StrCat(name,
-                                     " is a stream: use gRPC, or /v1/events to "
-                                     "watch processes"));
+                                     " is a stream: use gRPC, /v1/events to "
+                                     "watch processes, or /v1/history"));
     return nullptr;
   }
   if (request.method != "POST") {
@@ -256,7 +257,7 @@ absl::Status JsonApi::Full() const {
 
 std::shared_ptr<AdminCall> JsonApi::Begin(AdminRequest request, Done done) {
   if (request.path == kOpenApiPath) return Answered(done, OpenApi(request));
-  return request.path == kEventsPath
+  return request.path == kEventsPath || request.path == kHistoryPath
              ? BeginEvents(request, std::move(done))
              : BeginMethod(std::move(request), std::move(done));
 }
@@ -288,20 +289,21 @@ std::shared_ptr<AdminCall> JsonApi::BeginMethod(AdminRequest request,
 std::shared_ptr<AdminCall> JsonApi::BeginEvents(const AdminRequest& request,
                                                 Done done) {
   if (request.method != "GET") {
-    AdminAnswer refusal =
-        HttpError(kMethodNotAllowed, "unimplemented", "use GET for /v1/events");
+    AdminAnswer refusal = HttpError(kMethodNotAllowed, "unimplemented",
+                                    absl::StrCat("use GET for ", request.path));
     refusal.allow = "GET";
     return Answered(done, std::move(refusal));
   }
   if (IsForeignPage(request)) return Answered(done, ForeignPage());
-  const absl::StatusOr<std::string> body = WatchOf(request);
+  const absl::StatusOr<std::string> body = StreamRequestOf(request);
   if (!body.ok()) return Answered(done, ConnectError(body.status()));
   std::optional<OpenCalls::Place> place = open_.Take();
   if (!place.has_value()) return Answered(done, ConnectError(Full()));
   const auto call = std::make_shared<EventCall>(
       thread_,
       EventCall::Order{
-          .method = service_.descriptor().FindMethodByName("WatchProcesses"),
+          .method = service_.descriptor().FindMethodByName(
+              request.path == kEventsPath ? "WatchProcesses" : "ReadHistory"),
           .source = SourceOf(request, absl::InfiniteFuture()),
           .body = *body,
           .place = *std::move(place),

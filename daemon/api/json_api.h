@@ -2,7 +2,8 @@
 //   POST /actord.v1.ActorService/METHOD
 // in the unary JSON form of the Connect protocol
 // (https://connectrpc.com/docs/protocol), their description, /openapi.json, and
-// the method WatchProcesses as server-sent events, /v1/events (event_call.h).
+// the methods WatchProcesses and ReadHistory as server-sent events, /v1/events
+// and /v1/history (event_call.h).
 //
 // Each method of the service's descriptor is a route. A call goes through the
 // gate of the service and into the same member function as a call of gRPC

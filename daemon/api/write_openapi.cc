@@ -233,23 +233,36 @@ Json OperationOf(const MethodDescriptor& method, Schemas& schemas) {
   return operation;
 }
 
-// The fields of the request of WatchProcesses are parameters of the query.
-Json OperationOfEvents(const MethodDescriptor& watch, Schemas& schemas) {
-  Json operation{{"operationId", "Events"},
-                 {"summary", "Watches processes as server-sent events"},
-                 {"description", CommentOf(watch)}};
-  const Json request = schemas.Of(*watch.input_type());
+struct EventStream {
+  const char* id;
+  const char* summary;
+  const char* events;
+};
+constexpr EventStream kWatch = {
+    "Events", "Watches processes as server-sent events",
+    "Events whose data is a WatchProcessesResponse and whose id is its "
+    "resume token, by name: snapshot, events, missed, resume. The data of "
+    "the last event, end, is an Error."};
+constexpr EventStream kHistory = {
+    "History", "Reads the history of a process as server-sent events",
+    "Events of the name entries, whose data is a ReadHistoryResponse. The data "
+    "of the last event, end, is an Error, or empty after the last entry."};
+
+// The fields of the request of the method are parameters of the query.
+Json OperationOfEvents(const MethodDescriptor& method,
+                       const EventStream& stream, Schemas& schemas) {
+  Json operation{{"operationId", stream.id},
+                 {"summary", stream.summary},
+                 {"description", CommentOf(method)}};
+  const Json request = schemas.Of(*method.input_type());
   for (const auto& [name, schema] : request["properties"].items()) {
     operation["parameters"].push_back(
         {{"name", name}, {"in", "query"}, {"schema", schema}});
   }
   operation["responses"]["200"] = {
-      {"description",
-       "Events whose data is a WatchProcessesResponse and whose id is its "
-       "resume token, by name: snapshot, events, missed, resume. The data of "
-       "the last event, end, is an Error."},
+      {"description", stream.events},
       {"content", {{"text/event-stream", {{"schema", {{"type", "string"}}}}}}}};
-  schemas.RefTo(*watch.output_type());
+  schemas.RefTo(*method.output_type());
   operation["responses"]["default"] = {
       {"$ref", "#/components/responses/Error"}};
   return operation;
@@ -274,8 +287,10 @@ Json OpenApiOf(const ServiceDescriptor& service, const std::string& version) {
     paths[absl::StrCat("/", service.full_name(), "/", method.name())]["post"] =
         OperationOf(method, schemas);
   }
-  paths["/v1/events"]["get"] =
-      OperationOfEvents(*service.FindMethodByName("WatchProcesses"), schemas);
+  paths["/v1/events"]["get"] = OperationOfEvents(
+      *service.FindMethodByName("WatchProcesses"), kWatch, schemas);
+  paths["/v1/history"]["get"] = OperationOfEvents(
+      *service.FindMethodByName("ReadHistory"), kHistory, schemas);
   schemas.Add("Error", ErrorSchema());
   const std::string description = absl::StrCat(
       "The unary methods of the service ", service.full_name(),

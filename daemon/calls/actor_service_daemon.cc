@@ -1,5 +1,6 @@
 // The status and the shutdown of the daemon.
 #include "absl/strings/str_format.h"
+#include "daemon/access/method_rules.h"
 #include "daemon/calls/actor_service.h"
 #include "daemon/settings/version.h"
 #include "daemon/wire/proto_requests.h"
@@ -7,6 +8,27 @@
 #include "daemon/wire/proto_time.h"
 
 namespace actord::daemon {
+
+namespace {
+
+void WriteRights(const Access& access, v1::CallerRights* rights) {
+  const identity::Identity* const identity =
+      access.is_enforced() ? access.identity() : nullptr;
+  if (identity != nullptr) {
+    rights->set_name(identity->name);
+    rights->set_role(std::string(identity::RoleName(identity->role)));
+  }
+  for (const MethodRule& rule : MethodRules()) {
+    if (identity == nullptr || MayCall(identity->role, rule)) {
+      rights->add_methods(std::string(rule.method));
+    }
+  }
+  rights->set_sees_payloads(
+      identity == nullptr ||
+      identity::Permits(identity->role, identity::Permission::kSeePayloads));
+}
+
+}  // namespace
 
 DaemonStats ActorService::Stats() const {
   DaemonStats stats;
@@ -18,8 +40,8 @@ DaemonStats ActorService::Stats() const {
   return stats;
 }
 
-absl::Status ActorService::GetStatus(const Caller& /*caller*/,
-                                     v1::GetStatusRequest&,
+absl::Status ActorService::GetStatus(const Caller& caller,
+                                     v1::GetStatusRequest& request,
                                      v1::GetStatusResponse& response) {
   const runtime::RuntimeStats stats = runtime_.Stats();
   const runtime::RuntimeOptions& options = runtime_.options();
@@ -36,6 +58,9 @@ absl::Status ActorService::GetStatus(const Caller& /*caller*/,
   WriteWorkers(stats, &response);
   WriteLimits(runtime_.limits().Get(), context_.config,
               response.mutable_limits());
+  if (request.with_caller()) {
+    WriteRights(caller.access(), response.mutable_caller());
+  }
   return absl::OkStatus();
 }
 

@@ -43,6 +43,26 @@ class ApiAccess(TokenCase):
         self.assertEqual(Api(sock).call("GetStatus").status, 200)
         self.assertEqual(Api(sock, unknown_token()).call("GetStatus").status, 401)
 
+    def test_a_caller_learns_its_own_rights(self):
+        roles_of = documented()
+        tokens = {role: self.token(role, name=f"the-{role}") for role in ROLES}
+        port = admin_port(self.serve(*LISTEN))
+        self.assertNotIn("worker", roles_of["GetStatus"])
+        del tokens["worker"]
+        for role, token in tokens.items():
+            caller = Api(port, token).call("GetStatus", {"withCaller": True}).json["caller"]
+            self.assertEqual((caller["name"], caller["role"]), (f"the-{role}", role))
+            self.assertEqual(set(caller["methods"]),
+                             {method for method, roles in roles_of.items() if role in roles})
+            self.assertEqual(caller.get("seesPayloads", False), role in roles_of["Await"])
+        self.assertNotIn("caller", Api(port, tokens["admin"]).call("GetStatus").json)
+        # Without tokens everybody may do everything.
+        port = admin_port(self.start_daemon(*LISTEN))
+        caller = Api(port).call("GetStatus", {"withCaller": True}).json["caller"]
+        self.assertEqual((set(caller["methods"]), caller["seesPayloads"]),
+                         (set(roles_of), True))
+        self.assertNotIn("role", caller)
+
     def check_headers(self, port, admin):
         for values in ((f"Basic {admin}",), (f"Bearer {admin}",) * 2):
             connection = Api(port).connection()

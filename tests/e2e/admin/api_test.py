@@ -63,7 +63,8 @@ class ApiTest(EmptyCase):
         description = Description(answer.json)
         self.assertEqual(answer.json["openapi"], "3.1.0")
         self.assertEqual(set(answer.json["paths"]),
-                         {PREFIX + method for method in UNARY} | {"/v1/events"})
+                         {PREFIX + method for method in UNARY} |
+                         {"/v1/events", "/v1/history"})
         self.assertEqual(api.raw("/openapi.json").status, 405)
         for reference in description.references():
             description.resolve(reference)

@@ -1,9 +1,10 @@
-"""Processes watched over HTTP: server-sent events."""
+"""Processes watched, and histories read, over HTTP: server-sent events."""
 
 import json
 
-from admin.api import Api
+from admin.api import Api, data_of
 from admin.pages import admin_port
+from harness.case import DURABLE
 from harness.tokens import TokenCase
 from harness.waiting import eventually
 
@@ -13,9 +14,9 @@ LISTEN = ("--admin-listen", "127.0.0.1:0", "--admin-api")
 class Events:
     """One open event stream."""
 
-    def __init__(self, api, query="", headers=None):
+    def __init__(self, api, query="", headers=None, path="/v1/events"):
         self._connection = api.connection()
-        self._connection.request("GET", "/v1/events" + query,
+        self._connection.request("GET", path + query,
                                  headers=api.headers(headers))
         self.answer = self._connection.getresponse()
 
@@ -43,7 +44,7 @@ class Events:
         self._connection.close()
 
 
-class EventsTest(TokenCase):
+class EventsCase(TokenCase):
 
     def start(self, *options):
         self.viewer, self.client = self.token("viewer"), self.token("client")
@@ -52,10 +53,13 @@ class EventsTest(TokenCase):
         self.actor = self.connect_with(self.daemon, self.client)
         return Api(self.port, self.viewer)
 
-    def open(self, api, query="", headers=None):
-        events = Events(api, query, headers)
+    def open(self, api, query="", headers=None, **more):
+        events = Events(api, query, headers, **more)
         self.addCleanup(events.close)
         return events
+
+
+class EventsTest(EventsCase):
 
     def test_tell_snapshot_starts_and_ends_and_resume(self):
         api = self.start()
@@ -119,3 +123,47 @@ class EventsTest(TokenCase):
         end = events.until("end")[2]
         self.assertEqual((end["code"], end["details"][0]["debug"]["reason"]),
                          ("unauthenticated", "TOKEN_INVALID"))
+
+
+class HistoryTest(EventsCase):
+
+    def history(self, api, query):
+        return self.open(api, query, path="/v1/history")
+
+    def test_of_a_process_is_read_and_followed(self):
+        api = self.start("--store", self.directory / "store")
+        pid = self.actor.submit("counter", b"5", durability=DURABLE)
+        self.actor.call(pid, "get", b"secret 7")
+        own = Api(self.port, self.client)
+        once = self.history(own, f"?pid={pid}&maxPayloadBytes=6")
+        self.assertEqual(once.answer.headers["Content-Type"], "text/event-stream")
+        entries, end = [], None
+        while (event := once.next()) is not None:
+            self.assertIsNone(event[1])
+            end = event[0], event[2]
+            entries += event[2].get("entries", [])
+        self.assertEqual(end, ("end", {}))
+        kinds = [one["kind"].removeprefix("HISTORY_KIND_") for one in entries]
+        self.assertEqual((kinds[0], kinds[-1]), ("SUBMITTED", "UP_TO_HERE"))
+        [call] = [one for one in entries if one["kind"] == "HISTORY_KIND_CALL"]
+        self.assertEqual(data_of(call["payload"]), b"secret")
+        # A viewer sees that there was a payload. New entries follow.
+        live = self.history(api, f"?pid={pid}&follow=true")
+        name, _, first = live.next()
+        self.assertEqual(name, "entries")
+        self.assertNotIn("payload", str([one for one in first["entries"]
+                                         if "payload" in one]))
+        self.actor.terminate(pid, "enough")
+        while "HISTORY_KIND_ENDED" not in str(event := live.next()):
+            self.assertEqual(event[0], "entries")
+        self.assertEqual(live.until("end")[2], {})
+
+    def test_is_refused_as_over_grpc(self):
+        api = self.start()
+        for query, says in (("?pid=1.1.0.1", "DURABILITY_OFF"),
+                            ("?no=1", "no is not a field of")):
+            refused = self.history(api, query)
+            self.assertEqual(refused.answer.status, 400, query)
+            self.assertIn(says, refused.answer.read().decode(), query)
+        self.assertEqual(self.history(Api(self.port), "?pid=x").answer.status, 401)
+        self.assertEqual(api.raw("/v1/history").status, 405)
