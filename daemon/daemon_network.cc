@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "daemon/admin/metrics.h"
 #include "daemon/api/openapi_text.h"
+#include "daemon/console/console_pages.h"
 #include "daemon/daemon.h"
 #include "daemon/listening/open_listening.h"
 #include "daemon/settings/version.h"
@@ -156,7 +157,9 @@ absl::StatusOr<AdminServer::Options> Daemon::AdminOptions() {
       .hosts = AllowedHosts(config_.admin_listen, config_.admin_hosts),
       .answer =
           [this](const AdminRequest& request, const AdminCounts& counts) {
-            return admin_pages_->Answer(request, counts);
+            return config_.admin_api && IsConsolePath(request.path)
+                       ? ConsoleAnswer(request)
+                       : admin_pages_->Answer(request, counts);
           },
       .each_second = [this] { heartbeat_->Look(); },
       .limits = {},
@@ -195,8 +198,9 @@ absl::Status Daemon::StartAdmin() {
                                    runtime::Clock::System());
   if (!server.ok()) return server.status();
   admin_ = *std::move(server);
-  logger_.Info(absl::StrCat("the admin port is on ", absl::StrJoin(names, ", "),
-                            json_api_ == nullptr ? "" : ", with the JSON API"));
+  logger_.Info(absl::StrCat(
+      "the admin port is on ", absl::StrJoin(names, ", "),
+      json_api_ == nullptr ? "" : ", with the JSON API and the console"));
   return absl::OkStatus();
 }
 

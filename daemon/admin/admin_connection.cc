@@ -190,10 +190,11 @@ void AdminConnection::TakeRequest() {
   GiveRoom();
   const auto& request = parser_->get();
   const beast::string_view accept = request[http::field::accept];
-  const AdminAnswer answer =
-      parts_.answer({.method = std::string(request.method_string()),
-                     .path = Path(),
-                     .accept = std::string(accept)});
+  const AdminAnswer answer = parts_.answer(
+      {.method = std::string(request.method_string()),
+       .path = Path(),
+       .accept = std::string(accept),
+       .if_none_match = std::string(request[http::field::if_none_match])});
   Write(answer, request.method() == http::verb::head, !request.keep_alive());
 }
 

@@ -15,9 +15,11 @@ struct AdminRequest {
   std::string method;  // "GET"
   std::string path;    // "/metrics", without the query
   std::string accept;  // the header Accept; "": there is none
+  // The header If-None-Match; "": there is none.
+  std::string if_none_match = {};
 
   // The rest is set for the requests that AdminCalls takes.
-  std::string query;  // "a=1&b=2"; "": there is none
+  std::string query = {};  // "a=1&b=2"; "": there is none
   // The names are in lower case.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;

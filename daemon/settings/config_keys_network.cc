@@ -65,10 +65,11 @@ void AddAdminKeys(std::vector<ConfigKey>& keys) {
            NonEmptyTextCodec{}, ACTORD_MEMBER(admin_hosts)));
   keys.push_back(
       Flag({"admin.api", "admin-api", "[BOOL]",
-            "Whether the admin port takes the calls of the service as JSON, "
-            "true or false. Without auth.tokens everybody who reaches the port "
-            "can then read and change everything. With tls.client_ca the "
-            "addresses in admin.listen must be Unix sockets."},
+            "Whether the admin port takes the calls of the service as JSON and "
+            "serves the console at /console/, true or false. Without "
+            "auth.tokens everybody who reaches the port can then read and "
+            "change everything. With tls.client_ca the addresses in "
+            "admin.listen must be Unix sockets."},
            ACTORD_MEMBER(admin_api)));
 }
 

@@ -35,6 +35,14 @@ class CheckTreeTest(unittest.TestCase):
         self.assertTrue(found[0].startswith(f"{path}:{line}: "), found)
         self.assertIn(words, found[0])
 
+    def test_scripts_are_code_but_for_those_of_others(self):
+        long_text = "\n" * (check_layers.MAX_LINES + 1)
+        for suffix in ("js", "mjs", "css"):
+            path = f"daemon/console/site/a.{suffix}"
+            self.assert_violation(path, long_text, check_layers.MAX_LINES + 1,
+                                  "more than 400 lines")
+            self.assert_fine(f"daemon/console/site/vendor/a.{suffix}", long_text)
+
     def test_includes_that_each_layer_may_use(self):
         for path, include in [
                 ("handlers/include/actord/abi.h", "<stddef.h>"),

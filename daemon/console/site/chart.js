@@ -1,0 +1,67 @@
+// A small chart over time.
+import uPlot from "./vendor/uPlot.esm.js";
+import { Component, html } from "./html.js";
+
+const HEIGHT = 120;
+// Points that a reader of the screen is told.
+const TOLD = (value) => value.toLocaleString("en", { maximumFractionDigits: 1 });
+
+/** @typedef {{title: string, data: [number[], number[]], unit?: string}} ChartProps */
+export class Chart extends Component {
+  /** @type {HTMLElement|null} */
+  place = null;
+  /** @type {uPlot|null} */
+  plot = null;
+  /** @type {ResizeObserver|null} */
+  #sizes = null;
+
+  componentDidMount() {
+    const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    const axis = {
+      stroke: () => color("--quiet"),
+      grid: { stroke: () => color("--line"), width: 1 },
+      ticks: { show: false },
+      font: "12px system-ui, sans-serif",
+    };
+    this.plot = new uPlot(
+      {
+        width: this.place?.clientWidth || 300,
+        height: HEIGHT,
+        legend: { show: false },
+        cursor: { show: false },
+        scales: { y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] } },
+        axes: [
+          { ...axis, size: 24, values: (_plot, times) => times.map((time) => new Date(time * 1000).toLocaleTimeString([], { hour12: false, hour: "2-digit", minute: "2-digit" })) },
+          { ...axis, size: 56, values: (_plot, values) => values.map((value) => value.toLocaleString("en", { notation: "compact" })) },
+        ],
+        series: [{}, { stroke: () => color("--accent"), width: 1.5, points: { show: false } }],
+      },
+      this.props.data,
+      this.place,
+    );
+    this.#sizes = new ResizeObserver(() => {
+      const width = this.place?.clientWidth;
+      if (width) this.plot?.setSize({ width, height: HEIGHT });
+    });
+    this.#sizes.observe(this.place);
+  }
+
+  componentDidUpdate() {
+    this.plot?.setData(this.props.data);
+  }
+
+  componentWillUnmount() {
+    this.#sizes?.disconnect();
+    this.plot?.destroy();
+  }
+
+  render({ title, data, unit }) {
+    const last = data[1].at(-1);
+    const now = last === undefined ? "…" : `${TOLD(last)}${unit ?? ""}`;
+    return html`
+      <figure class="chart">
+        <figcaption>${title} <strong>${now}</strong></figcaption>
+        <div aria-hidden="true" ref=${(place) => { this.place = place; }}></div>
+      </figure>`;
+  }
+}

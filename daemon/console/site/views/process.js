@@ -1,0 +1,165 @@
+// One process: what it waits for, its timeline, and what can be done with it.
+import { html } from "../html.js";
+import { ActionButton, may } from "../actions.js";
+import { call } from "../api.js";
+import { readHistory, spansOf } from "../history.js";
+import { Ago, Clock, Facts, Foreign, Pid, State, Table } from "../parts.js";
+import { Polled } from "../polled.js";
+import { bytes, count, counted, failureText, msOf, payloadText, shown, word } from "../text.js";
+import { waitSentence, whyYieldWaits } from "../waits.js";
+import { completeAction, processActions, yieldErrorAction } from "./process_actions.js";
+import { Steps, Timeline, marksOf } from "./timeline.js";
+
+const FEW = 20;
+const ENDED = new Set(["PROCESS_ENDED", "RESULT_NOT_KEPT"]);
+const HISTORY_MS = 10_000;
+
+/** @param {Promise<any>} promise @returns {Promise<any>} null if it fails */
+const orNull = (promise) => promise.catch(() => null);
+
+export class ProcessView extends Polled {
+  everyMs = 3000;
+  /** @type {any} */
+  #history = null;
+  #historyOf = "";
+  #historyAt = 0;
+
+  keyOf({ pid }) {
+    return pid;
+  }
+
+  /** Read again if a step was taken, but seldom. */
+  async #readHistory(pid, steps, signal) {
+    const of = `${pid} ${steps}`;
+    const isYoung = performance.now() - this.#historyAt < HISTORY_MS && this.#historyOf.startsWith(`${pid} `);
+    if (this.#historyOf === of || (isYoung && this.#history)) return this.#history;
+    this.#history = await readHistory(pid, signal);
+    this.#historyOf = of;
+    this.#historyAt = performance.now();
+    return this.#history;
+  }
+
+  async load({ app, pid }, signal) {
+    const get = (method, request) => call(method, request, { signal });
+    /** @type {any} */
+    const data = { process: null, isEnded: false, yields: [], children: [], failure: null, letters: [], history: null, outcome: null };
+    try {
+      data.process = (await get("GetProcess", { pid })).process;
+    } catch (error) {
+      if (!ENDED.has(error.reason)) throw error;
+      data.isEnded = true;
+    }
+    const [yields, children, failures, letters] = await Promise.all([
+      data.isEnded ? {} : orNull(get("ListYields", { pid, pageSize: FEW })),
+      orNull(get("ListProcesses", { parentPid: data.process?.pid ?? pid, pageSize: FEW })),
+      orNull(get("ListFailures", { pid, pageSize: 1 })),
+      orNull(get("ListDeadLetters", { toPid: data.process?.pid ?? pid, pageSize: FEW, newestFirst: true })),
+    ]);
+    data.yields = yields?.yields ?? [];
+    data.children = children?.processes ?? [];
+    data.failure = failures?.failures?.[0] ?? null;
+    data.letters = letters?.deadLetters ?? [];
+    if (data.isEnded && may(app, "Await")) {
+      data.outcome = (await orNull(call("Await", { pid }, { signal, ms: 1000 })))?.outcome ?? null;
+    }
+    const isDurable = data.process?.durability === "DURABILITY_DURABLE";
+    if ((isDurable || data.isEnded) && app.hasStore) {
+      data.history = await orNull(this.#readHistory(pid, data.process?.steps ?? "end", signal));
+    }
+    return data;
+  }
+
+  view(data, { app, pid }) {
+    const { process } = data;
+    const name = process?.names?.[0];
+    return html`
+      <h2>${process ? html`<${Foreign} text=${process.processType} most=${100} />${name && html` <${Foreign} text=${`@${name}`} most=${140} />`}` : "A process that has ended"}</h2>
+      <p class="pid">${shown(pid)} ${process && html`<${State} state=${process.state} />`}</p>
+      ${process && html`<p class="sentence" role="status">${waitSentence(process, data.yields, Date.now())}</p>`}
+      ${data.isEnded && html`<${Ended} data=${data} />`}
+      <div class="buttons">
+        ${processActions(pid, process).map((action) => html`<${ActionButton} app=${app} action=${action} onDone=${this.reload} />`)}
+      </div>
+      <${Drawn} data=${data} />
+      ${data.yields.length > 0 && html`<${Pending} app=${app} yields=${data.yields} onDone=${this.reload} />`}
+      ${process && html`<${Described} process=${process} />`}
+      ${data.children.length > 0 && html`
+        <h3>Children</h3>
+        <${Table} caption="Children" empty="" heads=${["PID", "Type", "State", "Age"]}
+          rows=${data.children.map((one) => [html`<${Pid} pid=${one.pid} />`, html`<${Foreign} text=${one.processType} most=${60} />`, html`<${State} state=${one.state} />`, html`<${Ago} time=${one.createTime} />`])} />
+        <p><a href=${`#/processes?parent=${encodeURIComponent(pid)}`}>All children</a></p>`}
+      ${data.letters.length > 0 && html`<p><a href=${`#/letters?to=${encodeURIComponent(process?.pid ?? pid)}`}>${counted(data.letters.length, "dead letter")} to it</a></p>`}
+      ${data.history && html`<h3>Steps</h3><${Steps} history=${data.history} />`}`;
+  }
+}
+
+/** @param {{data: any}} props */
+function Ended({ data }) {
+  const failure = data.failure?.failure ?? data.outcome?.failure;
+  if (failure) {
+    const cause = data.failure?.firstCausePid || data.failure?.linkedPid;
+    return html`
+      <p class="error">It has failed (${word(failure.reason, "FAILURE_REASON_")}): <bdi>${failureText(failure)}</bdi></p>
+      ${cause && html`<p>The first failure was that of <${Pid} pid=${cause} />.</p>`}`;
+  }
+  if (data.outcome) {
+    return html`<p class="sentence">It has ended with a result.</p><pre tabindex="0" role="region" aria-label="result">${payloadText(data.outcome.result)}</pre>`;
+  }
+  return html`<p class="sentence">It has ended, or never was. The daemon keeps no result of it that you may see.</p>`;
+}
+
+/** The timeline, from the history or from what is known without one. */
+function Drawn({ data }) {
+  const now = Date.now();
+  const { process, failure, history } = data;
+  if (history?.entries.length > 0) {
+    const times = history.entries.map((entry) => msOf(entry.time)).filter(Number.isFinite);
+    const { steps, failed } = marksOf(history.entries);
+    return html`<h3>Timeline</h3><${Timeline} spans=${spansOf(history.entries, now)} steps=${steps} failed=${failed}
+      from=${Math.min(...times)} to=${data.isEnded ? Math.max(...times) : now} />`;
+  }
+  const begun = msOf(process?.createTime ?? failure?.createTime ?? data.outcome?.createTime);
+  if (!Number.isFinite(begun)) return null;
+  const end = data.isEnded ? msOf(failure?.endTime ?? data.outcome?.endTime) : now;
+  const isFailed = Boolean(failure ?? data.outcome?.failure);
+  const life = { name: "life", from: begun, to: end, kind: "life", isFailed, isPending: false };
+  const waits = data.yields.map((one) => ({ name: one.command, from: msOf(one.createTime), to: now, kind: "wait", isFailed: false, isPending: true }));
+  return html`<h3>Timeline</h3><${Timeline} spans=${[life, ...waits]} steps=${[]} failed=${[]} from=${begun} to=${end} />`;
+}
+
+/** @param {{app: any, yields: any[], onDone: () => void}} props */
+function Pending({ app, yields, onDone }) {
+  const now = Date.now();
+  const rows = yields.map((one) => [
+    html`<${Foreign} text=${one.command} most=${100} />`,
+    html`<${Ago} time=${one.createTime} />`,
+    html`<bdi>${whyYieldWaits(one, now)}</bdi>`,
+    html`<pre tabindex="0">${payloadText(one.payload)}</pre>`,
+    html`<${ActionButton} app=${app} action=${completeAction(one)} onDone=${onDone} /> <${ActionButton} app=${app} action=${yieldErrorAction(one)} onDone=${onDone} />`,
+  ]);
+  return html`<h3>Pending commands</h3>
+    <${Table} caption="Pending commands" heads=${["Command", "Waits", "Why", "Payload", "Actions"]} rows=${rows} empty="" />`;
+}
+
+const pids = (list) => (list?.length ? list.map((pid) => html`<${Pid} pid=${pid} /> `) : "–");
+
+/** @param {{process: any}} props */
+const Described = ({ process }) => html`
+  <h3>Facts</h3>
+  <${Facts} facts=${[
+    ["Method", html`<${Foreign} text=${process.method || "–"} most=${140} />`],
+    ["Names", html`<${Foreign} text=${(process.names ?? []).map((one) => `@${one}`).join(", ") || "–"} />`],
+    ["Parent", html`<${Pid} pid=${process.parentPid} />`],
+    ["Created", html`<${Clock} time=${process.createTime} />, <${Ago} time=${process.createTime} /> ago`],
+    ["Steps", count(process.steps)],
+    ["Mailbox", `${counted(process.mailboxMessages, "event")}, ${bytes(process.mailboxBytes)}`],
+    ["Commands outstanding", count(process.yieldsOutstanding)],
+    ["Priority", String(process.priority ?? 0)],
+    ["Owner", html`<${Foreign} text=${process.owner || "–"} most=${140} />`],
+    ["Plugin", html`<${Foreign} text=${`${process.plugin ?? ""} ${process.pluginVersion ?? ""}`} most=${200} />`],
+    ["Durability", word(process.durability, "DURABILITY_")],
+    ["Links", pids(process.linkedPids)],
+    ["Monitors", pids(process.monitoredPids)],
+    ["Monitored by", pids(process.monitorPids)],
+  ]} />`;
+

@@ -1,0 +1,108 @@
+// What has waited too long, and on what.
+import { html } from "../html.js";
+import { ActionButton } from "../actions.js";
+import { page } from "../api.js";
+import { Ago, Filters, Foreign, List, Pid, State, Table, typeOptions } from "../parts.js";
+import { Polled } from "../polled.js";
+import { count, counted, duration, msOf, shown, word } from "../text.js";
+import { whyYieldWaits } from "../waits.js";
+import { retryAction } from "./process_actions.js";
+
+export const STUCK_SECONDS = 60;
+const SUSPECT_STATES = ["BLOCKED", "RUNNING", "READY"];
+const MOST_SUSPECTS = 100;
+
+/** @param {any} item @param {number} now @returns {boolean} */
+const isOld = (item, now) => now - msOf(item.createTime) >= STUCK_SECONDS * 1000;
+
+/**
+ * The commands that have waited for long, by command and type.
+ * @param {any[]} yields oldest first @param {number} now
+ * @returns {{command: string, type: string, count: number, oldest: any, why: string}[]}
+ */
+export function groupsOfYields(yields, now) {
+  const groups = new Map();
+  for (const item of yields.filter((one) => isOld(one, now))) {
+    const key = JSON.stringify([item.command, item.processType]);
+    const group = groups.get(key);
+    if (group) {
+      group.count += 1;
+    } else {
+      groups.set(key, { command: item.command, type: item.processType, count: 1, oldest: item, why: whyYieldWaits(item, now) });
+    }
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count);
+}
+
+const WHYS = {
+  BLOCKED: (one) => `is blocked on ${counted(one.yieldsOutstanding, "command")}, and reads no messages`,
+  RUNNING: () => "runs the same step as before",
+  READY: () => "is ready, and no worker has run it",
+};
+
+/** The daemon does not record since when these wait, so they are compared with
+    the answer before: a process that has taken no step in between is shown. */
+class Suspects extends Polled {
+  everyMs = 5000;
+  #before = new Map();
+
+  keyOf({ type }) {
+    return type;
+  }
+
+  async load({ type }, signal) {
+    const lists = await Promise.all(SUSPECT_STATES.map((state) =>
+      page("ListProcesses", "processes", { processType: type, state: `PROCESS_STATE_${state}`, pageSize: MOST_SUSPECTS }, signal, 3)));
+    const seen = lists.flatMap(({ rows }) => rows)
+      .filter((one) => !one.state.endsWith("BLOCKED") || Number(one.mailboxMessages ?? 0) > 0);
+    const before = this.#before;
+    this.#before = new Map(seen.map((one) => [one.pid, one]));
+    return {
+      isFirst: before.size === 0 && seen.length > 0,
+      rows: seen.filter((one) => before.get(one.pid)?.steps === one.steps && before.get(one.pid)?.state === one.state),
+      more: lists.some(({ next }) => next),
+    };
+  }
+
+  view({ rows, more, isFirst }) {
+    return html`
+      <${Table} caption="Processes that make no progress" empty=${isFirst ? "Comparing…" : "Every process that was looked at makes progress."}
+        heads=${["PID", "Type", "State", "#Mailbox", "Why"]}
+        rows=${rows.map((one) => [html`<${Pid} pid=${one.pid} />`, html`<${Foreign} text=${one.processType} most=${60} />`, html`<${State} state=${one.state} />`,
+          count(one.mailboxMessages), WHYS[word(one.state, "PROCESS_STATE_").toUpperCase()]?.(one) ?? ""])} />
+      ${more && html`<p class="quiet">Of each state the first ${MOST_SUSPECTS} processes were looked at. Filter by type to see others.</p>`}`;
+  }
+}
+
+/** @param {any[]} rows */
+const yieldTable = (rows) => {
+  const now = Date.now();
+  const old = rows.filter((one) => isOld(one, now));
+  return html`<${Table} caption="Commands that wait" empty=${`No command on this page has waited for ${duration(STUCK_SECONDS)}.`}
+    heads=${["Waits", "Command", "Process", "Type", "Why"]}
+    rows=${old.map((one) => [html`<${Ago} time=${one.createTime} />`, html`<${Foreign} text=${one.command} most=${60} />`, html`<${Pid} pid=${one.pid} />`,
+      html`<${Foreign} text=${one.processType} most=${60} />`, html`<bdi class="why">${whyYieldWaits(one, now)}</bdi>`])} />`;
+};
+
+/** @param {any} app */
+export const quarantineTable = (app) => (rows, reload) => html`
+  <${Table} caption="Processes in quarantine" empty="No process is in quarantine." heads=${["Since", "PID", "Type", "Cause", "#Mailbox", "Why", "Actions"]}
+    rows=${rows.map((one) => [html`<${Ago} time=${one.since} />`, html`<${Pid} pid=${one.pid} />`, html`<${Foreign} text=${one.processType} most=${60} />`,
+      word(one.cause, "QUARANTINE_CAUSE_"), count(one.mailboxMessages), html`<bdi class="why">${shown(one.reason ?? "")}</bdi>`,
+      html`<${ActionButton} app=${app} action=${retryAction(one.pid)} onDone=${reload} />`])} />`;
+
+/** @param {{app: any, query: URLSearchParams}} props */
+export function Stuck({ app, query }) {
+  const type = query.get("type") ?? "";
+  return html`
+    <p class="quiet">What has waited for ${duration(STUCK_SECONDS)}; the same from a shell: <code>actorctl stuck</code></p>
+    <h2>Commands that remote workers carry out</h2>
+    <${List} method="ListYields" field="yields" request=${{}} show=${yieldTable} />
+    <h2>Processes that make no progress</h2>
+    <${Filters} query=${query} path="stuck" fields=${[{ name: "type", label: "Type", options: typeOptions(app) }]} />
+    <${Suspects} type=${type} />
+    ${app.hasStore && html`
+      <h2>Quarantine</h2>
+      <${List} method="ListQuarantine" field="processes" request=${{ processType: type }} show=${quarantineTable(app)} />`}`;
+}
+

@@ -1,0 +1,22 @@
+// The pictures of the documentation.
+import { writeFile } from "node:fs/promises";
+import { VIEWS } from "./kit.mjs";
+import { smallPicture } from "./png.mjs";
+
+const SIZE = { width: 860, height: 430 };
+
+/** Before the strange texts are there. @param {import("./kit.mjs").Kit} kit */
+export async function takePictures(kit) {
+  const page = await kit.page({ role: "operator", viewport: SIZE });
+  // Some points in the charts.
+  await page.waitForFunction(() => document.querySelectorAll("figcaption strong")[1].textContent !== "…");
+  for (const view of [...VIEWS, `process/${encodeURIComponent(kit.order.pids.order)}`]) {
+    await kit.show(page, view);
+    if (view === "trees") await page.getByRole("button", { name: /Children of/ }).first().click();
+    // The text behind the frame is cut in its middle otherwise.
+    await page.evaluate(() => document.querySelector("header .bar").remove());
+    const png = await page.screenshot();
+    await writeFile(`${kit.order.pictures}/${view.split("/")[0]}.png`, smallPicture(png));
+    await page.reload();
+  }
+}

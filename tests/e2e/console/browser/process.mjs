@@ -1,0 +1,56 @@
+// The page of one process.
+import assert from "node:assert/strict";
+
+/** @param {import("./kit.mjs").Kit} kit @param {import("./kit.mjs").Page} page @param {string} name */
+const showProcess = (kit, page, name) => kit.show(page, `process/${encodeURIComponent(kit.order.pids[name])}`);
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function waitingProcessSaysWhatItWaitsFor(kit) {
+  const page = await kit.sharedPage();
+  await showProcess(kit, page, "order");
+  const sentence = await page.locator(".sentence").textContent();
+  assert.match(sentence, /^It waits for the command payment\.charge, asked .* ago: no worker subscribes to it; it times out in (59 min|1 h)/);
+  assert.match(await page.locator("h2").first().textContent(), /order @orders\/17/);
+  await page.getByRole("heading", { name: "Pending commands" }).waitFor();
+  await showProcess(kit, page, "held");
+  assert.match(await page.locator(".sentence").textContent(), /manual\.held, asked .*: worker press 4 holds attempt 1, and its lease ends in \d+ min/);
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function durableProcessHasItsHistory(kit) {
+  const page = await kit.sharedPage();
+  await showProcess(kit, page, "counter");
+  const steps = page.locator(".steps > li");
+  await steps.nth(3).waitFor();
+  assert.match((await steps.allTextContents()).join("\n"), /Step 3[\s\S]*call add[\s\S]*reply/);
+  assert.ok(await page.locator(".timeline .bar-step").count() >= 3);
+  await showProcess(kit, page, "order");
+  await page.locator(".timeline .bar-pending").waitFor();
+  assert.match(await page.locator(".timeline").textContent(), /payment\.charge.* so far/);
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function failedProcessSaysWhy(kit) {
+  const page = await kit.sharedPage();
+  await showProcess(kit, page, "failed");
+  assert.match(await page.locator(".error").textContent(), /It has failed \(failed\): FAILED_PRECONDITION: the card of order 2 was refused/);
+  await page.locator(".timeline .bar-failed").waitFor();
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function errorInOneViewLeavesTheOthers(kit) {
+  const page = await kit.page();
+  await page.route("**/ListPlugins", (route) => route.fulfill({ json: { plugins: [{}] } }));
+  await kit.show(page, "plugins");
+  await page.getByText("This view has an error").waitFor();
+  await kit.show(page, "processes");
+  await page.getByRole("region", { name: "Processes" }).waitFor();
+  assert.equal(await page.locator(".error").count(), 0);
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function unknownProcessIsAnError(kit) {
+  const page = await kit.sharedPage();
+  await kit.show(page, "process/%E0%A4%A");
+  assert.match(await page.locator(".error").textContent(), /INVALID_PID/);
+}
