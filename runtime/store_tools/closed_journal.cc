@@ -46,36 +46,7 @@ uint64_t ClosedJournal::bytes() const {
 }
 
 absl::Status ClosedJournal::ForEach(uint64_t from, Use use) const {
-  if (!recovered_.last) return absl::OkStatus();
-  size_t first = recovered_.current;
-  while (first > 0 && recovered_.segments[first]->first_link.lsn > from) {
-    --first;
-  }
-  Link link = recovered_.segments[first]->first_link;
-  for (size_t i = first; i <= recovered_.current; ++i) {
-    const Segment& segment = *recovered_.segments[i];
-    if (auto status = ForEachIn(segment, from, link, use); !status.ok()) {
-      return status;
-    }
-  }
-  if (link.lsn == end_lsn()) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(
-      "the journal ends at position ", link.lsn, ", and a moment ago at ",
-      end_lsn(), ": the disk has changed, or gives other bytes each time"));
-}
-
-absl::Status ClosedJournal::ForEachIn(const Segment& segment, uint64_t from,
-                                      Link& link, Use use) const {
-  const StoreId& store = recovered_.meta.store;
-  uint64_t place = segment.first_group_place();
-  Group group;
-  while (link.lsn < end_lsn()) {
-    const absl::StatusOr<Judgement> judgement =
-        ReadGroup(segment, store, place, group);
-    if (!judgement.ok()) return judgement.status();
-    if (*judgement != Judgement::kGood || !Continues(group, store, link)) break;
-    link = LinkAfter(group);
-    place = group.end_place();
+  return ForEachGroup(from, [&](const Segment& segment, const Group& group) {
     const std::string where = Where(segment, group.header.place);
     std::string_view rest = group.records;
     uint64_t lsn = group.header.lsn;
@@ -90,6 +61,48 @@ absl::Status ClosedJournal::ForEachIn(const Segment& segment, uint64_t from,
       if (record->lsn < from) continue;
       if (auto status = use(*record, where); !status.ok()) return status;
     }
+    return absl::OkStatus();
+  });
+}
+
+WalkedSource ClosedJournal::Source() const {
+  return {recovered_.meta.store,
+          [this](WalkedSource::Use use) { return ForEachGroup(0, use); }};
+}
+
+absl::Status ClosedJournal::ForEachGroup(uint64_t from,
+                                         WalkedSource::Use use) const {
+  if (!recovered_.last) return absl::OkStatus();
+  size_t first = recovered_.current;
+  while (first > 0 && recovered_.segments[first]->first_link.lsn > from) {
+    --first;
+  }
+  Link link = recovered_.segments[first]->first_link;
+  for (size_t i = first; i <= recovered_.current; ++i) {
+    const Segment& segment = *recovered_.segments[i];
+    if (auto status = ForEachGroupIn(segment, link, use); !status.ok()) {
+      return status;
+    }
+  }
+  if (link.lsn == end_lsn()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "the journal ends at position ", link.lsn, ", and a moment ago at ",
+      end_lsn(), ": the disk has changed, or gives other bytes each time"));
+}
+
+absl::Status ClosedJournal::ForEachGroupIn(const Segment& segment, Link& link,
+                                           WalkedSource::Use use) const {
+  const StoreId& store = recovered_.meta.store;
+  uint64_t place = segment.first_group_place();
+  Group group;
+  while (link.lsn < end_lsn()) {
+    const absl::StatusOr<Judgement> judgement =
+        ReadGroup(segment, store, place, group);
+    if (!judgement.ok()) return judgement.status();
+    if (*judgement != Judgement::kGood || !Continues(group, store, link)) break;
+    link = LinkAfter(group);
+    place = group.end_place();
+    if (auto status = use(segment, group); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -14,6 +14,7 @@
 #include "runtime/journal/format.h"
 #include "runtime/journal/recovery.h"
 #include "runtime/journal/segment.h"
+#include "runtime/store_tools/walked_source.h"
 
 namespace actord::runtime {
 
@@ -31,6 +32,9 @@ class ClosedJournal {
   using Use = absl::FunctionRef<absl::Status(const RecordView& record,
                                              const std::string& where)>;
   [[nodiscard]] absl::Status ForEach(uint64_t from, Use use) const;
+
+  // The groups, by position.
+  [[nodiscard]] WalkedSource Source() const;
 
   [[nodiscard]] const RecoveryReport& report() const {
     return recovered_.report;
@@ -51,11 +55,13 @@ class ClosedJournal {
  private:
   ClosedJournal() = default;
 
-  // Calls `use` with the records of this segment. `link` is the link that its
+  // Calls `use` with the groups of the segments from that of `from` on.
+  absl::Status ForEachGroup(uint64_t from, WalkedSource::Use use) const;
+  // Calls `use` with the groups of this segment. `link` is the link that its
   // first group continues, and afterwards the link that the next segment's
   // first group continues.
-  absl::Status ForEachIn(const Segment& segment, uint64_t from, Link& link,
-                         Use use) const;
+  absl::Status ForEachGroupIn(const Segment& segment, Link& link,
+                              WalkedSource::Use use) const;
 
   Recovered recovered_;
 };

@@ -15,7 +15,6 @@
 #include "runtime/store/record_bodies.h"
 #include "runtime/store/rocks_state_store.h"
 #include "runtime/store_tools/closed_journal.h"
-#include "runtime/store_tools/no_source.h"
 #include "runtime/store_tools/overlay_state.h"
 #include "runtime/store_tools/plugin_files.h"
 #include "runtime/store_tools/read_only_files.h"
@@ -119,7 +118,7 @@ absl::Status Examination::OpenState() {
 }
 
 void Examination::Apply(OverlayState& overlay) {
-  NoSource source;
+  WalkedSource source = journal_->Source();
   ApplierOptions options;
   options.max_batch_bytes = std::numeric_limits<size_t>::max();
   auto opened = JournalApplier::Open(overlay, source, options);

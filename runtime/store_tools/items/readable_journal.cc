@@ -71,7 +71,31 @@ absl::Status ReadableJournal::ForEach(Use use) {
   return status;
 }
 
+WalkedSource ReadableJournal::Source() {
+  return {meta_.store, [this](WalkedSource::Use use) {
+            const uint64_t end = end_lsn_;
+            absl::Status status = WalkGroups(use);
+            end_lsn_ = end;
+            return status;
+          }};
+}
+
 absl::Status ReadableJournal::Walk(Use use) {
+  return WalkGroups([&](const Segment& /*segment*/, const Group& group) {
+    std::string_view rest = group.records;
+    uint64_t lsn = group.header.lsn;
+    while (!rest.empty()) {
+      const size_t left = rest.size();
+      const std::optional<RecordView> record = TakeRecord(rest, lsn);
+      if (!record) return absl::OutOfRangeError("no record");
+      lsn += left - rest.size();
+      if (absl::Status status = use(*record); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status ReadableJournal::WalkGroups(WalkedSource::Use use) {
   Link link = meta_.first_link;
   end_lsn_ = link.lsn;
   Group group;
@@ -83,15 +107,9 @@ absl::Status ReadableJournal::Walk(Use use) {
           !Continues(group, meta_.store, link)) {
         break;
       }
-      std::string_view rest = group.records;
-      uint64_t lsn = group.header.lsn;
-      while (!rest.empty()) {
-        const size_t left = rest.size();
-        const std::optional<RecordView> record = TakeRecord(rest, lsn);
-        if (!record) return absl::OkStatus();
-        lsn += left - rest.size();
-        if (absl::Status status = use(*record); !status.ok()) return status;
-      }
+      absl::Status status = use(segment, group);
+      if (absl::IsOutOfRange(status)) return absl::OkStatus();
+      if (!status.ok()) return status;
       link = LinkAfter(group);
       end_lsn_ = link.lsn;
       incarnation_ = std::max(incarnation_, group.header.incarnation);

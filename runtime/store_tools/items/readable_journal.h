@@ -14,6 +14,7 @@
 #include "runtime/files/file_system.h"
 #include "runtime/journal/format.h"
 #include "runtime/journal/segment.h"
+#include "runtime/store_tools/walked_source.h"
 
 namespace actord::runtime {
 
@@ -26,6 +27,8 @@ class ReadableJournal {
   using Use = absl::FunctionRef<absl::Status(const RecordView& record)>;
   // The records, in their order. Ends with the first error of `use`.
   absl::Status ForEach(Use use);
+  // The groups, by position.
+  [[nodiscard]] WalkedSource Source();
 
   [[nodiscard]] const Meta& meta() const { return meta_; }
   [[nodiscard]] uint64_t first_lsn() const { return meta_.first_link.lsn; }
@@ -38,7 +41,10 @@ class ReadableJournal {
 
  private:
   void OpenSegments(const std::string& directory, FileSystem& files);
+  // A group of which a record cannot be read is the last one.
   absl::Status Walk(Use use);
+  // Ends with the first error of `use`; OUT_OF_RANGE ends it well.
+  absl::Status WalkGroups(WalkedSource::Use use);
 
   Meta meta_;
   std::vector<Segment> segments_;

@@ -16,7 +16,6 @@
 #include "runtime/store_tools/items/read_items.h"
 #include "runtime/store_tools/items/readable_journal.h"
 #include "runtime/store_tools/items/write_items.h"
-#include "runtime/store_tools/no_source.h"
 #include "runtime/store_tools/overlay_state.h"
 #include "runtime/store_tools/plugin_files.h"
 #include "runtime/store_tools/read_only_files.h"
@@ -163,7 +162,7 @@ absl::Status Salvage::Combine() {
 }
 
 void Salvage::Apply(uint64_t from) {
-  NoSource source;
+  WalkedSource source = journal_->Source();
   ApplierOptions options;
   // The changes of the records before a record that does not fit are kept.
   options.max_batch_bytes = 1;

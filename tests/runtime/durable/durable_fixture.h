@@ -185,6 +185,18 @@ class DurableWorld {
     return reply;
   }
 
+  // `sender`, a puppet, sends a note to a process that has ended, and then the
+  // dead letter is sent to it.
+  void SendALetterAgain(const Pid& sender) {
+    const Pid gone = NewPuppet();
+    Tell(gone, "done");
+    Tell(sender, "send", FormatPid(gone) + " note again");
+    const auto letters = runtime().dead_letters.List({.page_size = 1}).letters;
+    ASSERT_EQ(letters.size(), 1U);
+    ASSERT_TRUE(runtime().dead_letters.Resend(letters[0].id, sender).ok());
+    Settle();
+  }
+
   // Ends the runtime as a clean stop does.
   void Stop() {
     core.reset();

@@ -135,6 +135,14 @@ TEST_F(ExamineStoreTest, CountsMessagesThatWait) {
   EXPECT_EQ(report->state.messages, 2U);
 }
 
+// Its record refers to the body in an earlier record.
+TEST_F(ExamineStoreTest, ReadsTheBodyOfALetterThatWasSentAgain) {
+  Fill();
+  world.SendALetterAgain(world.NewPuppet());
+  world.Crash(/*keep_cache=*/true);
+  EXPECT_EQ(Findings(), "");
+}
+
 TEST_F(ExamineStoreTest, ChangesNothing) {
   Fill();
   world.Stop();

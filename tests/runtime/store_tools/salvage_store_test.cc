@@ -35,6 +35,18 @@ TEST_F(Salvage, OfAnIntactStoreLosesNothing) {
   EXPECT_EQ(ImageOf(first), "15");
 }
 
+TEST_F(Salvage, TakesALetterThatWasSentAgain) {
+  Fill();
+  const Pid sender = world.NewPuppet();
+  world.SendALetterAgain(sender);
+  world.Tell(sender, "send", FormatPid(sender) + " note last");
+  Crash();
+  const auto report = Run();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(report->lost, IsEmpty());
+  EXPECT_EQ(ImageOf(first), "15");
+}
+
 // Each group of the journal in turn: a prefix of the records is taken.
 TEST_F(Salvage, TakesTheRecordsBeforeTheDamage) {
   Fill();
