@@ -8,6 +8,7 @@ import books
 import breeder
 import numbers_text
 from actord.v1 import dead_letter_pb2, process_pb2
+from child import DURABLE
 from harness.connection import CALL_SECONDS
 from stage import wait_until
 from submitter import job_item, text_of
@@ -26,6 +27,7 @@ class Accounts:
         self._dropped_at_end = 0
         self.reasons = collections.Counter()  # of refusals
         self.counts = collections.Counter()
+        self._before = books.Moment(self._actor.status().counters, 0, 0)
 
     def collect(self, text):
         """The books of a flaky receiver that has ended. For any thread."""
@@ -38,20 +40,23 @@ class Accounts:
                 self._enter(child, word, rest)
 
     def _enter(self, child, word, rest):
-        if word == "unknown":
-            self.counts["calls without an answer"] += 1
+        if word in ("unknown", "repeat"):
+            self.counts["calls without an answer" if word == "unknown"
+                        else "requests repeated with their ids"] += (
+                            1 if word == "unknown" else int(rest[0]))
             return
         if word == "accepted":
             self.jobs.accepted(*rest)
             return
         numbers = numbers_text.parse(rest[0])
         if word == "attempt":
-            self.messages.attempt(numbers)
+            self.messages.attempt(numbers, DURABLE in rest)
         elif word == "accept":
             self.messages.accept(numbers)
         elif word == "submit":
-            self.jobs.submit(numbers)
-            self.messages.attempt(numbers)  # a job sends its number
+            self.jobs.submit(numbers, DURABLE in rest)
+            # A job sends its number.
+            self.messages.attempt(numbers, DURABLE in rest)
         elif word == "result":
             self._enter_result(numbers[0], " ".join(rest[1:]))
         elif word == "answer":
@@ -67,6 +72,15 @@ class Accounts:
     def _enter_result(self, number, text):
         self.jobs.result(number, text)
         self.messages.accept([number])
+
+    def kill(self, children):
+        """The daemon was killed."""
+        for child in children:
+            self.read_journal(child)
+        with self._lock:
+            self.messages.kill()
+            self.jobs.kill()
+            self._before = None
 
     def finish_jobs(self, receivers):
         """Finishes the jobs of submitters that were killed. `receivers`: {client:
@@ -103,7 +117,7 @@ class Accounts:
     def settle(self):
         """Returns the promises that are broken at this quiet point."""
         with self._lock:
-            for pid in self._stage.receivers:
+            for pid, _ in self._stage.receivers:
                 text = self._actor.call(pid, "forget").result.data.decode()
                 taken, numbers = books.parse_books(text)
                 self._taken_by_steady[pid] = taken
@@ -111,9 +125,10 @@ class Accounts:
             letters = self._dead_letters()
             counters = self._actor.status().counters
             taken = sum(self._taken_by_steady.values()) + self.counts["taken"]
+            now = books.Moment(counters, taken, self._dropped_at_end)
             broken = self.messages.settle() + self.jobs.settle() + (
-                books.check_counters(counters, taken, self._dropped_at_end,
-                                     len(self._stage.receivers)))
+                books.check_counters(now, self._before, len(self._stage.receivers)))
+            self._before = now
             self._clear(letters)
         return broken
 
@@ -147,7 +162,7 @@ class Accounts:
             number = self._number(letter)
             if number is None or letter.topic != "m":
                 continue
-            self._actor.resend(letter.id, self._stage.receivers[0])
+            self._actor.resend(letter.id, self._stage.durable[0])
             self.messages.resend(number)
             resent.add(letter.id)
         rest = [letter.id for letter in letters if letter.id not in resent]

@@ -6,6 +6,7 @@ A quiet point is a moment at which no client sends and the daemon has nothing to
 """
 
 import collections
+import dataclasses
 import re
 
 import numbers_text
@@ -33,20 +34,30 @@ def _complain(what, cases):
 
 
 class MessageBooks:
-    """Each message has a number of its own. accepted = consumed + dead letters,
-    when nothing is queued."""
+    """Each message has a number of its own. accepted = consumed + dead letters + lost
+    with the daemon, when nothing is queued."""
 
     def __init__(self):
         self._attempted, self._accepted, self._refused = set(), set(), set()
+        self._durable = set()  # of the attempted ones
+        self._at_risk = set()  # a kill of the daemon may have lost them
         self._known = set()  # attempted, of all time
         self._found = {}  # number -> where it was found, of all time
         self._to_come = set()  # found, and then sent again
         self._twice = []
         self.totals = collections.Counter()
 
-    def attempt(self, numbers):
-        """They are about to be sent; until more is known they may arrive or not."""
+    def attempt(self, numbers, durable=False):
+        """They are about to be sent; until more is known they may arrive or not.
+        `durable`: once accepted, they survive the daemon."""
         self._attempted.update(numbers)
+        if durable:
+            self._durable.update(numbers)
+
+    def kill(self):
+        """The daemon was killed after everything that was attempted so far. Volatile
+        messages may be lost, and so may be the books of their receivers."""
+        self._at_risk |= self._attempted - self._durable
 
     def accept(self, numbers):
         self._accepted.update(numbers)
@@ -74,8 +85,9 @@ class MessageBooks:
         """The promises that are broken, as lines of text."""
         found = self._found.keys()
         unknown = self._attempted - self._accepted - self._refused
+        lost = (self._accepted & self._at_risk) - found
         broken = (
-            _complain("accepted messages are lost", self._accepted - found)
+            _complain("accepted messages are lost", self._accepted - found - lost)
             + _complain("dead letters that were sent again are lost", self._to_come)
             + _complain("messages were delivered twice", self._twice)
             + _complain("messages were delivered although they were refused",
@@ -83,14 +95,16 @@ class MessageBooks:
             + _complain("messages are both accepted and refused",
                         self._accepted & self._refused))
         self.totals["accepted"] += len(self._accepted)
+        self.totals["durable, accepted"] += len(self._accepted & self._durable)
+        self.totals["lost with the daemon"] += len(lost)
         self.totals["refused"] += len(self._refused)
         self.totals["without an answer"] += len(unknown)
         self.totals["without an answer, delivered"] += len(unknown & found)
         self._known |= self._attempted
         broken += _complain("messages were delivered that nobody sent",
                             found - self._known)
-        for each in (self._attempted, self._accepted, self._refused,
-                     self._twice, self._to_come):
+        for each in (self._attempted, self._accepted, self._refused, self._durable,
+                     self._at_risk, self._twice, self._to_come):
             each.clear()
         self.totals["sent again, queued"] = 0
         return broken
@@ -102,6 +116,8 @@ class JobBooks:
 
     def __init__(self):
         self._submitted, self._results, self._refused = set(), {}, set()
+        self._durable = set()  # of the submitted ones
+        self._lost = set()  # without a result when the daemon was killed
         self._answers = {}  # (key, attempt, worker) -> number of the job
         self._accepted = collections.defaultdict(set)  # key -> {(attempt, worker)}
         self._keys = {}  # key -> number of the job, of all time
@@ -111,8 +127,15 @@ class JobBooks:
         self._differ = []
         self.totals = collections.Counter()
 
-    def submit(self, numbers):
+    def submit(self, numbers, durable=False):
         self._submitted.update(numbers)
+        if durable:
+            self._durable.update(numbers)
+
+    def kill(self):
+        """The daemon was killed after everything that was submitted so far: volatile
+        jobs without a result have ended."""
+        self._lost |= self._submitted - self._durable - self._results.keys()
 
     def refuse(self, number):
         self._refused.add(number)
@@ -132,7 +155,8 @@ class JobBooks:
 
     def open_numbers(self):
         """Jobs whose results are not there."""
-        return sorted(self._submitted - self._results.keys() - self._refused)
+        return sorted(self._submitted - self._results.keys() - self._refused
+                      - self._lost)
 
     def settle(self):
         """The promises that are broken, as lines of text."""
@@ -148,9 +172,11 @@ class JobBooks:
             if self._keys.setdefault(key, number) != number:
                 again.append((key, self._keys[key], number))
             self._of_key[key] = (attempt, worker)
+        lost_keys = {key for (key, _, _), number in self._answers.items()
+                     if number in self._lost and number not in self._results}
         not_those = [(key, accepted, self._of_key.get(key))
                      for key, accepted in self._accepted.items()
-                     if accepted != {self._of_key.get(key)}]
+                     if accepted != {self._of_key.get(key)} and key not in lost_keys]
         broken = (
             _complain("jobs have no result", self.open_numbers())
             + _complain("jobs have a result without having been submitted",
@@ -164,37 +190,59 @@ class JobBooks:
                         not_those))
         self.totals["submitted"] += len(self._submitted)
         self.totals["results"] += len(self._results)
+        self.totals["results of durable jobs"] += len(
+            self._results.keys() & self._durable)
+        self.totals["lost with the daemon"] += len(
+            self._lost - self._results.keys())
         self.totals["completions told to be accepted"] += sum(
             map(len, self._accepted.values()))
         for each in (self._submitted, self._results, self._refused, self._answers,
-                     self._accepted, self._differ):
+                     self._accepted, self._durable, self._lost, self._differ):
             each.clear()
         return broken
 
 
-def check_counters(counters, taken, dropped_at_end, live):
-    """Checks the daemon's own counters at a quiet point. `taken`: messages and calls
-    that steps have taken so far. `dropped_at_end`: dead letters so far whose receiver
-    ended before it took them. `live`: processes that should be alive."""
+@dataclasses.dataclass(frozen=True)
+class Moment:
+    """A quiet point. `taken`: messages and calls that steps have taken so far.
+    `dropped_at_end`: dead letters so far whose receiver ended before it took them."""
+    counters: object  # the daemon's own
+    taken: int
+    dropped_at_end: int
+
+
+def check_counters(now, before, live):
+    """Checks the daemon's own counters. `before`: the last moment of the same life of
+    the daemon; None: it has been killed since. `live`: processes that should be
+    alive."""
     broken = []
+    counters = now.counters
 
     def equal(left, right, what):
         if left != right:
             broken.append(f"{what}: {left} is not {right}")
 
-    equal(counters.messages_total, taken + dropped_at_end,
-          "messages_total = taken + dead letters of ended receivers + 0 queued")
-    equal(counters.dead_letters_total,
-          counters.dead_letters_kept + counters.dead_letters_resent_total
-          + counters.dead_letters_dropped_total,
-          "dead_letters_total = kept + resent + dropped")
     equal(counters.dead_letters_forgotten_total, 0, "dead_letters_forgotten_total")
-    equal(counters.processes_started_total - counters.processes_ended_total,
-          counters.processes_live, "started - ended = live processes")
     equal(counters.processes_live, live, "processes_live")
+    equal(counters.processes_quarantined, 0, "processes_quarantined")
     equal(counters.yields_external_waiting, 0, "yields_external_waiting")
     equal(counters.tasks_leased, 0, "tasks_leased")
+    if before is None:
+        return broken
+
+    def new(name):
+        return getattr(counters, name) - getattr(before.counters, name)
+
+    equal(new("messages_total"),
+          now.taken - before.taken + now.dropped_at_end - before.dropped_at_end,
+          "messages_total = taken + dead letters of ended receivers + 0 queued")
+    equal(new("dead_letters_total"),
+          new("dead_letters_kept") + new("dead_letters_resent_total")
+          + new("dead_letters_dropped_total"),
+          "dead_letters_total = kept + resent + dropped")
+    equal(new("processes_started_total") - new("processes_ended_total"),
+          new("processes_live"), "started - ended = live processes")
     # A yield completes once. Receivers have none.
-    equal(counters.yields_total, counters.completions_total,
+    equal(new("yields_total"), new("completions_total"),
           "yields_total = completions_total")
     return broken

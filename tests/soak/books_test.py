@@ -47,7 +47,8 @@ class Messages(unittest.TestCase):
         self.assertEqual(messages.settle(), [])
         self.assertEqual(messages.settle(), [])
         self.assertEqual(dict(messages.totals), {
-            "accepted": 5, "refused": 1, "consumed": 4, "dead letter": 2,
+            "accepted": 5, "durable, accepted": 0, "lost with the daemon": 0,
+            "refused": 1, "consumed": 4, "dead letter": 2,
             "without an answer": 2, "without an answer, delivered": 1,
             "sent again, queued": 0})
 
@@ -86,6 +87,46 @@ class Messages(unittest.TestCase):
         messages = told()
         messages.find([(2, 1)], "consumed")
         self.assert_broken(messages, "that nobody sent: (2, 1)")
+
+    def killed(self):
+        """Books of a round in which the daemon was killed."""
+        messages = told()
+        messages.attempt([(2, 1), (2, 2)])
+        messages.attempt([(3, 1), (3, 2)], durable=True)
+        messages.accept([(2, 1), (3, 1)])
+        messages.kill()
+        return messages
+
+    def test_volatile_message_may_be_lost_with_the_daemon(self):
+        messages = self.killed()
+        messages.find([(3, 1)], "consumed")
+        self.assertEqual(messages.settle(), [])
+        self.assertEqual(messages.totals["lost with the daemon"], 1)
+
+    def test_durable_message_lost_with_the_daemon(self):
+        messages = self.killed()
+        messages.find([(2, 1)], "consumed")
+        self.assert_broken(messages, "1 accepted messages are lost: (3, 1)")
+
+    def test_volatile_message_lost_after_the_kill(self):
+        messages = self.killed()
+        messages.find([(3, 1)], "consumed")
+        messages.attempt([(2, 3)])
+        messages.accept([(2, 3)])
+        self.assert_broken(messages, "1 accepted messages are lost: (2, 3)")
+
+    def test_volatile_message_lost_a_round_later(self):
+        messages = self.killed()
+        messages.find([(3, 1)], "consumed")
+        messages.settle()
+        messages.attempt([(2, 3)])
+        messages.accept([(2, 3)])
+        self.assert_broken(messages, "1 accepted messages are lost: (2, 3)")
+
+    def test_durable_message_delivered_again_after_the_kill(self):
+        messages = self.killed()
+        messages.find([(3, 1), (3, 1)], "consumed")
+        self.assert_broken(messages, "delivered twice: ((3, 1)")
 
     def test_resent_dead_letter(self):
         messages = told()
@@ -150,6 +191,39 @@ class Jobs(unittest.TestCase):
         jobs.result((5, 3), "error soak.work failed after 1000 attempts")
         self.assert_broken(jobs, "that no worker sent")
 
+    def killed(self):
+        """A volatile and a durable job have no result when the daemon is killed."""
+        jobs = self.told()
+        jobs.submit([(6, 1)])
+        jobs.submit([(6, 2)], durable=True)
+        jobs.answered((6, 1), "k5", "1", "7")
+        jobs.accepted("k5", "1", "7")
+        jobs.answered((6, 2), "k6", "1", "7")
+        jobs.kill()
+        return jobs
+
+    def test_volatile_job_lost_with_the_daemon(self):
+        jobs = self.killed()
+        jobs.result((6, 2), "k6 1 7")
+        self.assertEqual(jobs.settle(), [])
+        self.assertEqual(jobs.totals["lost with the daemon"], 1)
+
+    def test_durable_job_lost_with_the_daemon(self):
+        self.assert_broken(self.killed(), "no result: (6, 2)")
+
+    def test_accepted_completion_of_a_durable_job_lost_with_the_daemon(self):
+        jobs = self.killed()
+        jobs.accepted("k6", "1", "7")
+        jobs.answered((6, 2), "k6", "2", "8")
+        jobs.result((6, 2), "k6 2 8")
+        self.assert_broken(jobs, "other accepted completions")
+
+    def test_volatile_job_lost_after_the_kill(self):
+        jobs = self.killed()
+        jobs.result((6, 2), "k6 1 7")
+        jobs.submit([(6, 3)])
+        self.assert_broken(jobs, "no result: (6, 3)")
+
     def test_two_completions_accepted(self):
         jobs = self.told()
         jobs.accepted("k1", "1", "7")
@@ -175,13 +249,16 @@ class Counters(unittest.TestCase):
         messages_total=9, dead_letters_total=4, dead_letters_kept=1,
         dead_letters_resent_total=1, dead_letters_dropped_total=2,
         dead_letters_forgotten_total=0, processes_started_total=8,
-        processes_ended_total=6, processes_live=2, yields_external_waiting=0,
+        processes_ended_total=6, processes_live=2, processes_quarantined=0,
+        yields_external_waiting=0,
         tasks_leased=0, yields_total=3, completions_total=3)
 
-    def check(self, taken=7, live=2, **more):
+    BEFORE = {name: 0 for name in GOOD}
+
+    def check(self, taken=7, live=2, before=BEFORE, **more):
+        now = books.Moment(types.SimpleNamespace(**self.GOOD | more), taken, 2)
         return books.check_counters(
-            types.SimpleNamespace(**self.GOOD | more), taken=taken,
-            dropped_at_end=2, live=live)
+            now, before and books.Moment(types.SimpleNamespace(**before), 0, 0), live)
 
     def test_all_well(self):
         self.assertEqual(self.check(), [])
@@ -191,12 +268,25 @@ class Counters(unittest.TestCase):
             with self.subTest(name):
                 self.assertTrue(self.check(**{name: value + 1}))
 
+    def test_only_what_is_new_counts(self):
+        before = self.BEFORE | {"messages_total": 4, "yields_total": 1}
+        self.assertEqual(len(self.check(before=before)), 2)
+        before["completions_total"] = 1
+        self.assertEqual(self.check(taken=3, before=before), [])
+
+    def test_counts_begin_anew_with_the_daemon(self):
+        self.assertEqual(self.check(taken=100, before=None), [])
+        self.assertTrue(self.check(before=None, tasks_leased=1))
+
     def test_process_too_many(self):
         [line] = self.check(live=1)
         self.assertIn("processes_live", line)
 
     def test_message_that_no_step_took(self):
         self.assertTrue(self.check(taken=6))
+
+    def test_process_in_quarantine(self):
+        self.assertTrue(self.check(before=None, processes_quarantined=1))
 
 
 if __name__ == "__main__":

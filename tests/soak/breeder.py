@@ -7,22 +7,34 @@ import threading
 
 import grpc
 import books
+from actord.v1 import process_pb2
+from child import persist
 from harness.connection import refusal_of
 
 AWAIT_SECONDS = 600
 ONCE_IN = (20, 400)  # messages, after which a receiver ends
+# Of each slot in turn; None: volatile.
+TYPES = ("soak.receiver", None, "soak.replayer")
+def _has_ended(error):
+    """Whether a call was refused because its process has ended, maybe with the
+    daemon."""
+    return (refusal_of(error).reason == "PROCESS_ENDED"
+            or error.code() == grpc.StatusCode.NOT_FOUND)
 
 
 class Breeder:
-    """`collect(text)` gets the text of each end, `tell(pids)` the living and the last
-    that have ended when a new one lives; both are called by threads of the breeder."""
+    """`collect(text)` gets the text of each end, `tell(targets)` the living and the
+    last that have ended when a new one lives, as (PID, whether it is durable); both are
+    called by threads of the breeder."""
 
     def __init__(self, actor, seed, count, collect, tell):
         self._actor, self._collect, self._tell = actor, collect, tell
+        self.lost = 0  # volatile receivers that ended with the daemon
         self._random = random.Random(seed)
         self._lock = threading.Condition()
-        self._alive = {}  # slot -> PID
-        self._ended = collections.deque(maxlen=2)  # PIDs
+        self._alive = {}  # slot -> (PID, whether it is durable)
+        self._ended = collections.deque(maxlen=2)  # the same pairs
+        self._born = 0
         self._breeding, self._over = False, False
         self.error = None
         self._threads = [threading.Thread(target=self._run, args=(slot,), daemon=True)
@@ -40,16 +52,19 @@ class Breeder:
         with self._lock:
             self._breeding = False
             alive = list(self._alive.values())
-        for pid in alive:
-            try:
-                self._actor.send(pid, "stop")
-            except grpc.RpcError as error:
-                if refusal_of(error).reason not in ("PROCESS_ENDED", "NOT_FOUND"):
-                    raise
+        for pid, _ in alive:
+            self._stop(pid)
         with self._lock:
             if not self._lock.wait_for(lambda: not self._alive or self.error,
                                        AWAIT_SECONDS):
                 raise TimeoutError("flaky receivers did not end")
+
+    def _stop(self, pid):
+        try:
+            persist(lambda: self._actor.send(pid, "stop"))
+        except grpc.RpcError as error:
+            if not _has_ended(error):
+                raise
 
     def end(self):
         with self._lock:
@@ -73,17 +88,31 @@ class Breeder:
     def _breed(self, slot):
         with self._lock:
             once_in = self._random.randint(*ONCE_IN)
-        pid = self._actor.submit("soak.receiver", str(once_in).encode(), "flaky")
+            self._born += 1
+            request_id = f"flaky{self._born}"
+        type_name = TYPES[slot % len(TYPES)]
+        durable = type_name is not None
+        pid = persist(lambda: self._actor.submit(
+            type_name or "soak.receiver", str(once_in).encode(), "flaky",
+            request_id=request_id,
+            durability=(process_pb2.DURABILITY_DURABLE if durable
+                        else process_pb2.DURABILITY_VOLATILE)))
         with self._lock:
-            self._alive[slot] = pid
+            self._alive[slot] = (pid, durable)
             targets, breeding = [*self._alive.values(), *self._ended], self._breeding
         self._tell(targets)
         if not breeding:  # `rest` did not see this one
-            self._actor.send(pid, "stop")
-        outcome = self._actor.wait(pid, AWAIT_SECONDS)
-        self._collect(outcome.result.data.decode()
-                      if outcome.WhichOneof("end") == "result"
-                      else outcome.failure.message)
+            self._stop(pid)
+        try:
+            outcome = persist(lambda: self._actor.wait(pid, AWAIT_SECONDS))
+        except grpc.RpcError as error:
+            if durable or not _has_ended(error):
+                raise
+            self.lost += 1
+        else:
+            self._collect(outcome.result.data.decode()
+                          if outcome.WhichOneof("end") == "result"
+                          else outcome.failure.message)
         with self._lock:
             self._ended.append(self._alive.pop(slot))
             self._lock.notify_all()

@@ -9,10 +9,15 @@ import threading
 import time
 
 import grpc
-from harness.connection import Connection
+from harness.connection import Connection, refusal_of
 from harness.tokens import present
 
 CONNECT_SECONDS = 60
+# A daemon that was killed is back soon; clients look for it as often.
+RECONNECT = tuple((f"grpc.{name}_reconnect_backoff_ms", ms) for name, ms in (
+    ("initial", 100), ("min", 100), ("max", 500)))
+PERSIST_SECONDS = 60
+DURABLE = "durable"  # a word of the journals
 
 
 class Journal:
@@ -29,7 +34,7 @@ class Control:
     """What the soak has told this program last. Threads may read it at any time."""
 
     def __init__(self):
-        self.targets = []
+        self.targets = []  # (PID, whether it is durable)
         self.burst = 0  # messages that are to be sent at once
         self.going = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
@@ -38,7 +43,7 @@ class Control:
         for line in sys.stdin:
             word, *rest = line.split()
             if word == "targets":
-                self.targets = rest
+                self.targets = [parse_target(each) for each in rest]
             elif word == "burst":
                 self.burst = int(rest[0])
             elif word == "go":
@@ -51,6 +56,36 @@ class Control:
         """Says that nothing is under way, and waits until there is to be again."""
         print("quiet", flush=True)
         self.going.wait()
+
+
+def target_word(pid, durable):
+    return f"{pid},{int(durable)}"
+
+
+def parse_target(word):
+    pid, _, durable = word.rpartition(",")
+    return pid, durable == "1"
+
+
+def is_lost(error):
+    """Whether a call has ended without an answer of the daemon, as when the daemon
+    was killed: nobody knows whether it was carried out."""
+    return refusal_of(error).domain != "actord" and error.code() in (
+        grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNKNOWN,
+        grpc.StatusCode.INTERNAL, grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.CANCELLED)
+
+
+def persist(call):
+    """Repeats `call()`, which must be safe to repeat, until the daemon answers."""
+    deadline = time.monotonic() + PERSIST_SECONDS
+    while True:
+        try:
+            return call()
+        except grpc.RpcError as error:
+            if not is_lost(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
 
 
 def order():
@@ -66,7 +101,7 @@ def connect(told):
     deadline = time.monotonic() + CONNECT_SECONDS
     while True:
         try:
-            connection = Connection(told["address"])
+            connection = Connection(told["address"], RECONNECT)
         except grpc.FutureTimeoutError:
             if time.monotonic() > deadline:
                 raise

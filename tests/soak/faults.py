@@ -45,6 +45,10 @@ class Faults:
             "flood of resets": self._flood_resets,
             "vanishing client": self._vanish}
 
+    def busy(self):
+        """Whether a fault lasts that needs the daemon."""
+        return bool(self._floods)
+
     def one(self):
         """Causes one fault."""
         [name] = self._random.choices(list(LIKELINESS), LIKELINESS.values())
@@ -110,7 +114,7 @@ class Faults:
                    for _ in range(3)]
         awaits = [connection.stub.Await.future(
             outcome_pb2.AwaitRequest(pid=pid), timeout=60)
-            for pid in stage.receivers]
+            for pid, _ in stage.receivers]
         for watch in watches:
             next(watch)
         raw = RawClient(stage.daemon.address)
@@ -177,7 +181,7 @@ class Faults:
 
     def _broken_plugin(self):
         path = self._stage.plugins / "broken.so"
-        whole = (self._stage.plugins / "soak_1.so").read_bytes()
+        whole = (self._stage.plugins / "soak.so").read_bytes()
         path.write_bytes(whole[:self._random.randint(0, len(whole) // 2)])
         try:
             self._stage.admin.load_plugin(path)
@@ -185,6 +189,8 @@ class Faults:
             if refusal_of(error).reason == "INVALID_PLUGIN":
                 return
             raise
+        finally:
+            path.unlink()  # or the next start would load it
         self.broken.append("a truncated plugin was loaded")
 
     # --- floods -----------------------------------------------------------------

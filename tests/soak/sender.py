@@ -1,7 +1,10 @@
 """A client that sends numbered messages, by Send and by SendStream.
 
-Its journal: "attempt NUMBERS" before they are sent, and then "accept NUMBERS" and
-"refuse NUMBERS REASON". A message without an answer may have arrived.
+Its journal: "attempt NUMBERS [durable]" before they are sent, and then "accept
+NUMBERS" and "refuse NUMBERS REASON". A message without an answer may have arrived.
+
+A message to a durable process has a message id, and is sent again until it has an
+answer. It is durable if all processes on its way are.
 """
 
 import random
@@ -9,8 +12,8 @@ import time
 
 import grpc
 import numbers_text
-from actord.v1 import payload_pb2, process_pb2
-from child import Control, Journal, connect, order
+from child import (DURABLE, PERSIST_SECONDS, Control, Journal, connect, is_lost,
+                   order)
 from harness.bulk import SendStream, send_item
 from harness.connection import refusal_of
 
@@ -45,34 +48,46 @@ class Sender:
             return
         counts = range(self._last + 1, self._last + count + 1)
         self._last += count
-        to = self._random.choice(self._control.targets)
-        topic, end = "m", ""
+        to, repeats = self._random.choice(self._control.targets)
+        topic, end, durable = "m", "", repeats
         if self._random.random() < 0.25:
-            topic, end = "via", " " + self._random.choice(self._control.targets)
-        items = [(to, topic, f"{self._client}:{each}{end}".encode())
-                 for each in counts]
-        self._journal.enter("attempt", numbers_text.write(self._client, counts))
-        if burst or self._random.random() < 0.6:
-            self._send_by_stream(counts, items)
-        else:
-            self._send_singly(counts, items)
+            then, too = self._random.choice(self._control.targets)
+            topic, end, durable = "via", f" {then}", repeats and too
+        items = []
+        for each in counts:
+            number = f"{self._client}:{each}"
+            items.append(send_item(to, topic, (number + end).encode(),
+                                   message_id=number if repeats else ""))
+        self._journal.enter("attempt", numbers_text.write(self._client, counts),
+                            *[DURABLE][:durable])
+        send = (self._send_by_stream if burst or self._random.random() < 0.6
+                else self._send_singly)
+        open_counts = send(counts, items)
+        deadline = time.monotonic() + PERSIST_SECONDS
+        while repeats and open_counts and time.monotonic() < deadline:
+            self._journal.enter("repeat", len(open_counts))
+            time.sleep(PAUSE_SECONDS)
+            open_counts = send(open_counts, [items[each - counts[0]]
+                                             for each in open_counts])
 
     def _send_singly(self, counts, items):
-        for count, (to, topic, payload) in zip(counts, items):
-            request = process_pb2.SendRequest(
-                pid=to, topic=topic, payload=payload_pb2.Payload(data=payload))
+        """Returns the counts that have no answer."""
+        without_answer = []
+        for count, item in zip(counts, items):
             try:
-                self._actor.stub.Send(request, timeout=ANSWER_SECONDS)
+                self._actor.stub.Send(item, timeout=ANSWER_SECONDS)
             except grpc.RpcError as error:
-                refusal = refusal_of(error)
-                if refusal.domain == "actord":
-                    self._say("refuse", [count], refusal.reason)
-                else:
+                if is_lost(error):
                     self._journal.enter("unknown", str(error.code()))
+                    without_answer.append(count)
+                else:
+                    self._say("refuse", [count], refusal_of(error).reason)
             else:
                 self._say("accept", [count])
+        return without_answer
 
     def _send_by_stream(self, counts, items):
+        """Returns the counts that have no answer."""
         if self._batches >= STREAM_BATCHES:
             self._close_stream()
         if self._stream is None:
@@ -80,8 +95,7 @@ class Sender:
                 SendStream(self._actor.stub), 0, 0)
         stream, first = self._stream, self._sent
         for begin in range(0, len(items), MAX_BATCH):
-            stream.send(*(send_item(*item)
-                          for item in items[begin:begin + MAX_BATCH]))
+            stream.send(*items[begin:begin + MAX_BATCH])
         self._sent += len(items)
         self._batches += 1
         try:
@@ -98,6 +112,8 @@ class Sender:
         for index, refusal in refused.items():
             if index >= first:
                 self._say("refuse", [counts[index - first]], refusal.reason)
+        return [count for index, count in enumerate(counts, first)
+                if index >= stream.acked and index not in refused]
 
     def _say(self, word, counts, *more):
         text = numbers_text.write(self._client, counts)

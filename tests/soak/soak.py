@@ -29,6 +29,12 @@ WARM_UP_SECONDS = 90  # at most; a quarter of a short run
 FAULT_SECONDS = (0.5, 2.5)  # from one to the next
 RESTART_SECONDS = (0.2, 1.0)
 FLAKY = 6
+# The daemon is killed in this part of a run, so many times in each round; then it
+# lives on, so that its memory can be measured.
+KILLING = 0.4
+KILLS = 2
+FEWEST_KILLS_A_MINUTE = 4  # in that part of the run
+TWO_MINUTES = 1.95
 ALL_FAULTS_MINUTES = 5  # a run this long has each kind of fault
 CLIENTS = {"sender": 2, "submitter": 1, "task_worker": 2}
 ROLES = {"sender": "client", "submitter": "client", "task_worker": "worker"}
@@ -44,7 +50,7 @@ class Soak:
         self.stage = Stage(directory)
         self._accounts = Accounts(self.stage)
         self._lock = threading.Lock()
-        self._flaky = []  # PIDs
+        self._flaky = []  # (PID, whether it is durable)
         self._children, self._dead = [], []
         self._of_client = {}  # client -> PID to which its jobs send
         self._restart_at = []  # (when, program)
@@ -72,8 +78,9 @@ class Soak:
             self.broken += flatness.check(self._measured()) + self._idle_parts()
 
     def _measured(self):
-        """The samples after the warm-up."""
-        warm_up = min(WARM_UP_SECONDS / 60, self._minutes / 4)
+        """The samples after the last kill and the warm-up."""
+        warm_up = self._minutes * KILLING + min(WARM_UP_SECONDS / 60,
+                                                self._minutes / 4)
         return [each for each in self._samples if each.minute >= warm_up]
 
     def _idle_parts(self):
@@ -86,6 +93,18 @@ class Soak:
             "dead letters of processes that ended": counts["dropped_at_end"],
             "flaky receivers that ended": counts["receivers ended"],
             "faults": self._faults.counts.total()}
+        if self._minutes >= TWO_MINUTES:
+            messages, jobs = self._accounts.messages.totals, self._accounts.jobs.totals
+            did |= {
+                "durable messages": messages["durable, accepted"],
+                "messages lost with the daemon": messages["lost with the daemon"],
+                "results of durable jobs": jobs["results of durable jobs"],
+                "jobs lost with the daemon": jobs["lost with the daemon"],
+                "requests repeated with their ids":
+                    counts["requests repeated with their ids"],
+                f"{FEWEST_KILLS_A_MINUTE} kills a minute": self.counts[
+                    "kills of the daemon"] // int(
+                        self._minutes * KILLING * FEWEST_KILLS_A_MINUTE + 1)}
         if self._minutes >= ALL_FAULTS_MINUTES:
             did |= {name: self._faults.counts[name] for name in LIKELINESS}
         return [f"the soak had none: {name}" for name, count in did.items()
@@ -94,7 +113,7 @@ class Soak:
     # --- a round ----------------------------------------------------------------
 
     def _start(self, program):
-        receiver = self._random.choice(self.stage.receivers)
+        receiver = self._random.choice(self.stage.durable)
         child = Child(self.stage, program, ROLES[program],
                       self._random.getrandbits(32), self._targets(),
                       receiver=receiver)
@@ -110,9 +129,33 @@ class Soak:
         """New flaky receivers; called by threads of the breeder."""
         with self._lock:
             self._flaky = flaky
+        self._tell_senders()
+
+    def _tell_senders(self):
         for child in list(self._children):
             if child.program == "sender":
-                child.say("targets", *self._targets())
+                child.tell(self._targets())
+
+    def _kill_daemon(self):
+        """The daemon is killed and starts again, at times after a start that was
+        killed, too."""
+        self.stage.kill_daemon()
+        self._accounts.kill(self._children)
+        self.counts["kills of the daemon"] += 1
+        while self._random.random() < 0.3:
+            self.stage.kill_a_start(self._random)
+            self.counts["kills of the daemon"] += 1
+        self.stage.start_again()
+        self._tell_senders()
+        self.say(f"killed the daemon; it served again after "
+                 f"{self.stage.daemon.start_seconds:.2f} s")
+
+    def _kills(self, until):
+        """When the daemon is to be killed in a round that ends at `until`."""
+        if self._minute() >= self._minutes * KILLING:
+            return []
+        return sorted(self._random.uniform(time.monotonic(), until - 1)
+                      for _ in range(KILLS))
 
     def _round(self):
         self._breeder.go()
@@ -121,8 +164,12 @@ class Soak:
         until = min(time.monotonic() + ROUND_SECONDS,
                     self._started + self._minutes * 60)
         next_fault = time.monotonic() + self._random.uniform(*FAULT_SECONDS)
+        kills = self._kills(until)
         while time.monotonic() < until:
             time.sleep(0.05)
+            if kills and time.monotonic() >= kills[0] and not self._faults.busy():
+                kills.pop(0)
+                self._kill_daemon()
             if time.monotonic() >= next_fault:
                 self._faults.one()
                 next_fault = time.monotonic() + self._random.uniform(*FAULT_SECONDS)
@@ -181,7 +228,7 @@ class Soak:
         self.say(
             f"{totals['accepted']} messages accepted, {totals['consumed']} consumed, "
             f"{totals['dead letter']} dead letters, "
-            f"{totals['sent again, queued']} sent again; "
+            f"{totals['lost with the daemon']} lost with the daemon; "
             f"{self._accounts.jobs.totals['results']} jobs; "
             f"{self._faults.counts.total()} faults; "
             f"{sample.resident_bytes / MIB:.1f} MiB, {sample.descriptors} "
@@ -197,7 +244,9 @@ class Soak:
             "messages": dict(self._accounts.messages.totals),
             "refusals": dict(self._accounts.reasons),
             "jobs": dict(self._accounts.jobs.totals),
-            "counts": dict(self._accounts.counts + self.counts),
+            "counts": dict(self._accounts.counts + self.counts
+                           + collections.Counter(
+                               {"receivers lost with the daemon": self._breeder.lost})),
             "faults": dict(self._faults.counts),
             "growth": {name: {"a_minute": round(rate, 2), "in_all": round(grown)}
                        for name, (rate, grown) in flatness.growth(measured).items()},
@@ -214,7 +263,8 @@ class Soak:
             child.end()
         self._faults.end()
         status = self.stage.end()
-        return [] if status == 0 else [f"the daemon ended with {status}"]
+        broken = [] if status == 0 else [f"the daemon ended with {status}"]
+        return broken + self.stage.verify_store()
 
 
 def parse(words):

@@ -5,13 +5,17 @@ import ctypes
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 
+from actord.v1 import process_pb2
+from child import RECONNECT, persist, target_word
 from harness import places
 from harness.connection import Connection
 from harness.daemon import Daemon
@@ -27,17 +31,36 @@ OPTIONS = (
     "--result-ttl", TTL, "--request-id-ttl", TTL, "--yield-answer-ttl", TTL,
     "--watch-retention", "10s", "--dead-letter-max-count", "1000000",
     "--dead-letter-max-bytes", "256MiB", "--max-connections-per-address", "60",
+    "--store-result-ttl", TTL, "--store-request-id-ttl", TTL,
+    "--store-checkpoint-interval", "5s", "--store-passivate-after", "1s",
+    "--store-segment-bytes", "4MiB", "--store-disk-reserve", "8MiB",
     "--external", "soak.work", "--command-policy",
     "soak.* max_attempts=1000 lease=2s backoff=50ms max_backoff=200ms")
 _PR_SET_PDEATHSIG = 1
 OWNER = "soak"
-RECEIVERS = 4  # that live as long as the daemon
+# The receivers that are not flaky: (process type, whether they are durable, count).
+# Most durable ones get messages so seldom that they are dormant in between.
+RECEIVERS = (("soak.receiver", True, 24), ("soak.replayer", True, 2),
+             ("soak.receiver", False, 3))
+PORTS = (20000, 32000)  # below those that the system gives to clients
+KILLED_AT_START_SECONDS = (0, 0.3)
 MAILBOX_LIMITS = (300, 2000)
 
 
 def _end_with_parent():
     """The daemon ends with the soak, also if the soak is killed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _free_port():
+    while True:
+        port = random.randint(*PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 class Stage:
@@ -54,19 +77,64 @@ class Stage:
         self.tokens = self.directory / "tokens.toml"
         self.token_files = {role: self.new_token(role)
                             for role in ("admin", "client", "worker")}
-        (self.directory / "daemon").mkdir()
-        self.daemon = Daemon(
-            self.directory / "daemon",
-            ("--config", self.config, "--auth-tokens", self.tokens,
-             "--plugin-dir", self.plugins, *OPTIONS),
-            popen={"preexec_fn": _end_with_parent})
+        self.store = self.directory / "store"
+        self._port, self._lives = _free_port(), 0
+        self.daemon = self._start_daemon()
         try:
             self.admin = self.connect(self.token_files["admin"])
-            self.receivers = [self.admin.submit("soak.receiver", method="steady")
-                              for _ in range(RECEIVERS)]
+            self.receivers = []  # (PID, whether it is durable)
+            for type_name, durable, count in RECEIVERS:
+                self._submit_receivers(type_name, durable, count)
         except BaseException:
             self.daemon.stop()
             raise
+
+    def _start_daemon(self):
+        self._lives += 1
+        directory = self.directory / f"daemon{self._lives}"
+        directory.mkdir()
+        return Daemon(directory, self._options(), port=self._port,
+                      popen={"preexec_fn": _end_with_parent})
+
+    def _options(self):
+        return ("--config", self.config, "--auth-tokens", self.tokens,
+                "--plugin-dir", self.plugins, "--store", self.store, *OPTIONS)
+
+    def _submit_receivers(self, type_name, durable, count):
+        self.receivers += [(self.admin.submit(
+            type_name, method="steady",
+            durability=(process_pb2.DURABILITY_DURABLE if durable
+                        else process_pb2.DURABILITY_VOLATILE)), durable)
+            for _ in range(count)]
+
+    @property
+    def durable(self):
+        """The PIDs of the receivers that survive the daemon."""
+        return [pid for pid, durable in self.receivers if durable]
+
+    def kill_daemon(self):
+        self.daemon.signal(signal.SIGKILL)
+        self.daemon.wait()
+
+    def kill_a_start(self, rng):
+        """Starts the daemon and kills it before it serves, or soon afterwards."""
+        with subprocess.Popen(
+                [str(word) for word in (places.ACTORD, "--listen",
+                                        f"127.0.0.1:{self._port}", *self._options())],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, preexec_fn=_end_with_parent,
+                env=places.clean_environment(XDG_CACHE_HOME=str(places.CACHE))) as start:
+            time.sleep(rng.uniform(*KILLED_AT_START_SECONDS))
+            start.kill()
+
+    def start_again(self):
+        """The daemon serves again. Its volatile receivers are new ones."""
+        self.daemon = self._start_daemon()
+        persist(self.admin.status)
+        self.receivers = [each for each in self.receivers if each[1]]
+        for type_name, durable, count in RECEIVERS:
+            if not durable:
+                self._submit_receivers(type_name, durable, count)
 
     def write_config(self, more=""):
         self.config.write_text(
@@ -75,7 +143,7 @@ class Stage:
     def install(self, name):
         fresh = self.directory / "fresh"
         shutil.copyfile(places.TEST_PLUGINS / f"{name}.so", fresh)
-        return fresh.rename(self.plugins / f"{name}.so")
+        return fresh.rename(self.plugins / "soak.so")  # one at a start
 
     def token_command(self, *words):
         return subprocess.run(
@@ -92,7 +160,7 @@ class Stage:
         return path
 
     def connect(self, token_file):
-        connection = Connection(self.daemon.address)
+        connection = Connection(self.daemon.address, RECONNECT)
         present(connection, token_file.read_text())
         return connection
 
@@ -112,6 +180,15 @@ class Stage:
         """Returns the exit status of the daemon, which is asked to end."""
         self.admin.close()
         return self.daemon.stop()
+
+    def verify_store(self):
+        """Returns what is wrong with the store of the daemon, which has ended."""
+        done = subprocess.run(
+            [str(places.ACTORCTL), "store", "verify", str(self.store)],
+            capture_output=True, text=True, timeout=CHILD_SECONDS, check=False,
+            env=places.clean_environment())
+        return ([] if done.returncode == 0 else
+                [f"the store is not intact: {done.stdout[-500:]} {done.stderr[-500:]}"])
 
 
 class Child:
@@ -136,7 +213,10 @@ class Child:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 text=True, cwd=pathlib.Path(__file__).parent)
         threading.Thread(target=self._read_output, daemon=True).start()
-        self.say("targets", *targets)
+        self.tell(targets)
+
+    def tell(self, targets):
+        self.say("targets", *(target_word(*each) for each in targets))
 
     def _read_output(self):
         for _ in self.process.stdout:

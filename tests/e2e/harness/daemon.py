@@ -24,13 +24,13 @@ class Daemon:
     """Runs from the constructor on. The owner has to call `stop` or `wait`."""
 
     def __init__(self, directory, options=(), environment=None,
-                 actord=places.ACTORD, popen=None):
+                 actord=places.ACTORD, popen=None, port=0):
         """`popen`: what the process gets besides, or instead of what it has by
-        default."""
+        default. `port`: the one to listen on; 0: any."""
         self.directory = pathlib.Path(directory)
         self.log_path = self.directory / "daemon.log"
         self._port_file = self.directory / "port"
-        command = [actord, "--listen", "127.0.0.1:0",
+        command = [actord, "--listen", f"127.0.0.1:{port}",
                    "--port-file", self._port_file, *options]
         started = time.monotonic()
         with open(self.log_path, "wb") as log:

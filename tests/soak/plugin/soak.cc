@@ -5,6 +5,7 @@
 // text "taken=EVENTS books=CLIENT:1-5,7;CLIENT:3": how many messages and calls
 // a receiver has taken, and their numbers.
 #include <actord/commands.h>
+#include <actord/coroutine.h>
 #include <actord/plugin.h>
 
 #include <charconv>
@@ -105,9 +106,16 @@ class Books {
 // and "forget" are answered with the books; "forget" then empties them. A flaky
 // one throws, fails or ends at random; the text of its end has its books, too.
 // Now and then it blocks, and messages wait in its mailbox.
+//
+// A durable soak.receiver is kept as an image, a durable soak.replayer by
+// replay.
+template <actord::Durability kKind>
 class Receiver : public actord::Process {
  public:
-  static constexpr const char* kName = "soak.receiver";
+  static constexpr actord::Durability kDurability = kKind;
+  static constexpr bool kIsImage = kKind == actord::Durability::kImage;
+  static constexpr const char* kName =
+      kIsImage ? "soak.receiver" : "soak.replayer";
   static constexpr const char* kDoc = "Keeps books of its messages.";
   static constexpr actord::Method kMethods[] = {
       {"steady", "Ends when it is told to."},
@@ -124,16 +132,17 @@ class Receiver : public actord::Process {
   }
 
   [[nodiscard]] actord::SnapshotResult Snapshot() const {
-    if (blocked_) return actord::SnapshotResult::NotNow();
+    // An image is needed after each step; one of a replay type may be later.
+    if (blocked_ && !kIsImage) return actord::SnapshotResult::NotNow();
     return std::to_string(once_in_) + ' ' + std::to_string(taken_) + ' ' +
-           books_.Text();
+           (blocked_ ? '1' : '0') + ' ' + books_.Text();
   }
   actord::Status Restore(std::string_view /*method*/,
                          const actord::RestoreFrom& from,
                          const actord::RestoreContext& /*context*/) {
     std::istringstream text{std::string(from.snapshot.bytes)};
     std::string books;
-    if (!(text >> once_in_ >> taken_)) {
+    if (!(text >> once_in_ >> taken_ >> blocked_)) {
       return {actord::Code::kInvalidArgument, "no receiver"};
     }
     text >> books;
@@ -210,6 +219,7 @@ class Job : public actord::Process {
   static constexpr const char* kName = "soak.job";
   static constexpr const char* kDoc = "Has remote workers do one task.";
   static constexpr actord::Method kMethods[] = {{"run", "Does one task."}};
+  static constexpr actord::Durability kDurability = actord::Durability::kImage;
 
   void Init(std::string_view /*method*/, const actord::Payload& input) {
     const std::string_view text = input.bytes;
@@ -217,8 +227,23 @@ class Job : public actord::Process {
     receiver_ = text.substr(number_.size() + 1);
   }
 
+  [[nodiscard]] actord::SnapshotResult Snapshot() const {
+    return std::to_string(task_) + ' ' + number_ + ' ' + receiver_;
+  }
+  actord::Status Restore(std::string_view /*method*/,
+                         const actord::RestoreFrom& from,
+                         actord::RestoreContext& context) {
+    std::istringstream text{std::string(from.snapshot.bytes)};
+    if (!(text >> task_ >> number_ >> receiver_)) {
+      return {actord::Code::kInvalidArgument, "no job"};
+    }
+    // False if the task has completed, and the completion is on its way.
+    if (task_ != 0) static_cast<void>(context.AdoptYield(task_));
+    return {};
+  }
+
   void Step(actord::Events events, actord::StepOutput& out) {
-    if (!begun_) return Begin(out);
+    if (task_ == 0) return Begin(out);
     for (const actord::Event event : events) {
       if (!event.is_completion()) continue;
       const actord::Error error = event.error();
@@ -231,18 +256,63 @@ class Job : public actord::Process {
 
  private:
   void Begin(actord::StepOutput& out) {
-    begun_ = true;
     const auto to = out.ParsePid(receiver_);
     if (!to) throw std::runtime_error("not a PID: " + receiver_);
     out.Send(*to, "m", actord::Payload::Text(number_));
-    out.Yield("soak.work", actord::Payload::Text(number_));
+    task_ = out.Yield("soak.work", actord::Payload::Text(number_));
   }
 
-  bool begun_ = false;
+  actord::Tag task_ = 0;  // 0: it has not begun
   std::string number_;
   std::string receiver_;
 };
 
+// Does what a Job does, as a coroutine: pauses, asks its receiver something,
+// and now and then begins again before its task. Its input is as that of a Job;
+// a third word stands in the input of its second life.
+class Order : public actord::CoroutineProcess {
+ public:
+  static constexpr const char* kName = "soak.order";
+  static constexpr const char* kDoc = "Has remote workers do one task, slowly.";
+  static constexpr actord::Method kMethods[] = {{"run", "Does one task."}};
+  static constexpr actord::Durability kDurability = actord::Durability::kReplay;
+
+  actord::Task<std::string> Main(actord::Context& ctx,
+                                 actord::OwnedPayload input) {
+    std::istringstream text(input.bytes);
+    std::string number, receiver, again;
+    text >> number >> receiver >> again;
+    const auto to = ctx.ParsePid(receiver);
+    if (!to) throw std::runtime_error("not a PID: " + receiver);
+    if (again.empty()) {
+      ctx.Send(*to, "m", actord::Payload::Text(number));
+      co_await ctx.Sleep(Pause(ctx));
+      if (ctx.random() % kBeginsAgainOnceIn == 0) {
+        ctx.ContinueAs(actord::OwnedPayload(input.bytes + " again"));
+        co_return "";
+      }
+    }
+    (co_await ctx.Call(*to, "books", actord::Payload())).value();
+    co_await ctx.Sleep(Pause(ctx));
+    const auto done =
+        co_await ctx.Run("soak.work", actord::Payload::Text(number));
+    co_return number + ' ' +
+        (done.ok() ? done->bytes
+                   : "error " + std::string(done.error().message));
+  }
+
+ private:
+  static constexpr uint64_t kBeginsAgainOnceIn = 4;
+  static constexpr uint64_t kMostMs = 400;
+
+  static std::chrono::milliseconds Pause(const actord::Context& ctx) {
+    return std::chrono::milliseconds(ctx.random() % kMostMs);
+  }
+};
+
 }  // namespace
 
-ACTORD_EXPORT_PLUGIN("soak", VERSION, actord::ProcessTypes<Receiver, Job>);
+using ImageReceiver = Receiver<actord::Durability::kImage>;
+using ReplayReceiver = Receiver<actord::Durability::kReplay>;
+using Types = actord::ProcessTypes<ImageReceiver, ReplayReceiver, Job, Order>;
+ACTORD_EXPORT_PLUGIN("soak", VERSION, Types);
