@@ -84,6 +84,11 @@ class LetterLog {
   virtual ~LetterLog() = default;
   // The letters at these positions are no longer kept.
   virtual void Forget(const std::vector<uint64_t>& positions) = 0;
+  // Writes a message that a process has not taken into the journal, as a letter
+  // of `owner`, and returns its position; 0: the journal takes no record.
+  // Precondition: `to` is a durable process whose end is in the journal.
+  virtual uint64_t Keep(const Envelope& message, const Pid& to,
+                        Owner owner) = 0;
   // Sends a letter again, as DeadLetters::Resend does. `position`: the position
   // of the letter; 0: it is not in the journal. If the message is refused,
   // `position` may change.
@@ -107,6 +112,11 @@ class DeadLetters {
   DeadLetters(const DeadLetters&) = delete;
   DeadLetters& operator=(const DeadLetters&) = delete;
 
+  // LetterLog::Keep; 0 without a store.
+  [[nodiscard]] uint64_t WriteToLog(const Envelope& message, const Pid& to,
+                                    Owner owner) {
+    return log_ == nullptr ? 0 : log_->Keep(message, to, owner);
+  }
   // Counts a message or a call, and keeps it if the limits allow that. A
   // message that is larger than the limit of all letters is not kept, and
   // displaces no other letter. `owner`: see DeadLetter; `lane`: the caller's.

@@ -26,6 +26,27 @@ void LetterJournal::Forget(const std::vector<uint64_t>& positions) {
   }
 }
 
+uint64_t LetterJournal::Keep(const Envelope& message, const Pid& to,
+                             Owner owner) {
+  records::Input input{.to = to,
+                       .kind = records::InputKind::kMessages,
+                       .owner = owner,
+                       .at_ns = durable_.NowNs()};
+  input.messages.push_back({.from = FromAbi(message.from),
+                            .topic = std::string(message.topic()),
+                            .payload = FromAbi(message.payload())});
+  const absl::StatusOr<uint64_t> at = durable_.Append(input);
+  if (!at.ok()) return 0;
+  // The message is a letter already, because its receiver has ended.
+  durable_
+      .Append(records::Dropped{.to = to,
+                               .positions = {{{.lsn = *at}}},
+                               .reason = records::DropReason::kDroppedAtEnd,
+                               .owner = owner})
+      .IgnoreError();
+  return *at;
+}
+
 absl::Status LetterJournal::Resend(Owner by, const Pid& to,
                                    const Envelope& message,
                                    uint64_t& position) {

@@ -25,6 +25,7 @@ class LetterJournal final : public LetterLog {
         lane_(shared_lane) {}
 
   void Forget(const std::vector<uint64_t>& positions) override;
+  uint64_t Keep(const Envelope& message, const Pid& to, Owner owner) override;
   // A durable receiver gets the message once, also after a crash: one record
   // holds the message and the end of the letter, and it is written before the
   // message is in the mailbox. If the letter itself is not in the journal, a

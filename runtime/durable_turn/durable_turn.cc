@@ -344,6 +344,7 @@ int32_t DurableTurn::BeginEnd(Process& process, Turn& turn, DurableState& state,
     }
   }
   inbox_.FreeBatch(turn);
+  KeepUnseen(process, lane_);
   StepRecord& record = caller_.record();
   Payload result =
       cause.kind == EndKind::kResult ? record.TakeResult() : Payload{};

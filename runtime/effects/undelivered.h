@@ -12,6 +12,7 @@
 #include "runtime/process/pid.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/system/assert.h"
+#include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 
@@ -26,7 +27,18 @@ class Undelivered {
   void Drop(Envelope* envelope, const Pid& to, DeadLetterReason why,
             Owner owner, Lane& lane) const {
     if (envelope->type == ACTORD_EVENT_MESSAGE) {
-      dead_letters_.Add(envelope, to, why, owner, lane);
+      // The journal does not have it, because no step has taken it, or because
+      // a former life of the process has handed it on.
+      const uint64_t position =
+          why == DeadLetterReason::kDroppedAtEnd && IsHomePid(to)
+              ? dead_letters_.WriteToLog(*envelope, to, owner)
+              : 0;
+      dead_letters_.Add(envelope, to, why, owner, lane, position);
+    } else if (envelope->type == kEventKeptCall) {
+      // Its caller gets an error as the other callers that the process owes an
+      // answer.
+      dead_letters_.Add(NewPlainMessage(*envelope, lane), to, why, owner, lane);
+      lane.Free(envelope);
     } else if (envelope->type == kEventCall) {
       calls_.Dropped(*envelope, to, lane);
       dead_letters_.Add(envelope, to, why, owner, lane);

@@ -261,14 +261,15 @@ constexpr DropReason LastOf(DropReason) { return DropReason::kDroppedAtEnd; }
 // Messages and calls could not be delivered. A message becomes a dead letter
 // with its own position as id, and a call fails. If the messages belong to an
 // INPUT with a request key, the key is forgotten, because its request was
-// refused. Messages whose sender was told do not become dead letters.
+// refused. Messages whose sender was told do not become dead letters. Without a
+// request key, `owner` is the owner of dead letters whose receiver had ended.
 struct Dropped {
   static constexpr Kind kKind = Kind::kDropped;
   Pid to = {};
   Positions positions = {};
   DropReason reason = DropReason::kUnknownProcess;
   std::string request = {};      // the id of that key; empty: none
-  Owner owner = Owner::kNobody;  // of the id
+  Owner owner = Owner::kNobody;  // of the id, or of the dead letters
   bool is_submit = false;        // as in INPUT
   bool is_told = false;          // the sender of the messages
   bool is_call = false;          // the id belongs to a call

@@ -193,6 +193,9 @@ absl::Status JournalApplier::DropOne(uint64_t position,
   if (!letter.ok() || !letter->has_value()) return letter.status();
   if (record.is_told) return ForgetLetter(position);
   (*letter)->reason = record.reason;
+  if (record.request.empty() && record.owner != Owner::kNobody) {
+    (*letter)->owner = record.owner;
+  }
   batch_.Put(std::move(key), ValueOf(**letter));
   return absl::OkStatus();
 }

@@ -104,6 +104,29 @@ absl::Status NoRoom(uint64_t count) {
 
 }  // namespace
 
+void KeepUnseen(Process& process, Lane& lane) {
+  UnseenEvents kept;
+  EnvelopeList others;
+  while (Envelope* const envelope = process.urgent_taken.PopFront()) {
+    if (!Inbox::IsUnseen(*envelope)) {
+      others.PushBack(envelope);
+      continue;
+    }
+    kept.rest.PushBack(envelope);
+    ++kept.rest_count;
+    kept.rest_units += envelope->units();
+  }
+  process.urgent_taken = others;
+  if (kept.rest_count == 0) return;
+  if (!Activity::AddOlder(process.activity, kept.rest_count, kept.rest_units)) {
+    // 900,000 messages wait behind them.
+    lane.Count(&Counters::dead_letters_forgotten, kept.rest_count);
+    lane.Count(&Counters::dead_letters, kept.rest_count);
+    return Free(kept, lane);
+  }
+  Push(std::move(kept), process);
+}
+
 absl::Status PushUnseen(std::string_view bytes, uint64_t left, Process& process,
                         Lane& lane) {
   ACTORD_ASSERT((process.activity.load() & Activity::kEnded) != 0,

@@ -71,6 +71,11 @@ class Continuing {
   UnseenEvents unseen_;
 };
 
+// Moves what a former life has handed on from `urgent_taken` to the front of
+// the mailbox, whose rest becomes dead letters. For a process whose end is not
+// durable yet, in its turn. It may exceed the limits of the mailbox.
+void KeepUnseen(Process& process, Lane& lane);
+
 // Brings back the events that a former life has handed on and that no step has
 // got, as EndLife has left them. `bytes` is encoded as Continuation::unseen.
 // `left`: how many events these are, the last ones; 0: all. Precondition: the

@@ -56,9 +56,30 @@ bool Inbox::FillFromUrgent(Process& process, Turn& turn) {
       lane_.Free(envelope);  // this turn has already checked for an upgrade
       continue;
     }
-    if (!TakeOrder(process, turn, envelope)) return false;
+    if (!TakeOrder(process, turn, envelope)) {
+      GiveBackUnseen(process, turn);
+      return false;
+    }
   }
   return true;
+}
+
+void Inbox::GiveBackUnseen(Process& process, Turn& turn) {
+  EnvelopeList unseen;
+  size_t count = 0;
+  for (Envelope* const envelope : batch(turn)) {
+    if (IsUnseen(*envelope)) {
+      unseen.PushBack(envelope);
+    } else {
+      batch_[count++] = envelope;
+    }
+  }
+  turn.count = count;
+  if (unseen.empty()) return;
+  while (Envelope* const envelope = process.urgent_taken.PopFront()) {
+    unseen.PushBack(envelope);
+  }
+  process.urgent_taken = unseen;
 }
 
 void Inbox::TakeTagCompletion(Process& process, Turn& turn,
@@ -172,13 +193,9 @@ void Inbox::TakeCalls(Process& process, Turn& turn,
 }
 
 void Inbox::EmptyRest(Process& process, Turn& turn) {
-  while (Envelope* envelope = PopUrgent(process)) {
-    lane_.Free(envelope);
-  }
+  DropUrgent(process);
   TakeUrgent(process, turn);
-  while (Envelope* envelope = PopUrgent(process)) {
-    lane_.Free(envelope);
-  }
+  DropUrgent(process);
   while (true) {
     process.TakeMessages([&](Envelope* envelope) {
       DropMessages(process, turn, envelope);
@@ -190,6 +207,19 @@ void Inbox::EmptyRest(Process& process, Turn& turn) {
     // behind a gap, which its producer closes within a few instructions.
     if (process.messages.IsEmpty()) return;
     YieldThread();
+  }
+}
+
+void Inbox::DropUrgent(Process& process) {
+  while (Envelope* const envelope = PopUrgent(process)) {
+    if (!IsUnseen(*envelope)) {
+      lane_.Free(envelope);
+      continue;
+    }
+    // A former life has handed it on, and no step has got it.
+    undelivered_.Drop(envelope, processes_.PidOf(process, envelope->generation),
+                      DeadLetterReason::kDroppedAtEnd,
+                      process.owner.load(std::memory_order_relaxed), lane_);
   }
 }
 

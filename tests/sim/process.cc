@@ -59,7 +59,6 @@ void SimProcess::Close() {
     ++actor_->closes;
     if (actor_->begins_again) return;
     world.CheckWhyEnded(*actor_);
-    world.handed_on_in_vain += actor_->handed_on;
     actor_->live = false;
     --world.live;
   }
@@ -139,10 +138,6 @@ size_t SimProcess::DrawLast(const Events& events) {
 }
 
 void SimProcess::BeginAgain(const Events& unseen, StepOutput& out) {
-  actor_->handed_on = static_cast<uint64_t>(
-      std::count_if(unseen.begin(), unseen.end(), [](const Event& event) {
-        return event.is_message() && event.call() == 0;
-      }));
   actor_->begins_again = true;
   std::string input = InputOf(actor_);
   const uint64_t life = ++actor_->lives;
@@ -187,7 +182,6 @@ void SimProcess::SeeMessage(const Event& event, StepOutput& out) {
                              " came instead of " + std::to_string(next));
   }
   next = note.number + 1;
-  if (actor_->handed_on != 0) --actor_->handed_on;
   ++actor_->received;
   ++world.received;
   world.Check(event.from().empty() == (note.from >= kFirstClient), actor_,

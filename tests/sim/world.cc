@@ -347,8 +347,7 @@ void World::CheckEnd(const runtime::RuntimeStats& stats) {
     const Process& process = core->processes.At(slot);
     late += Activity::Messages(process.activity);
   }
-  const uint64_t messages =
-      stats.dead_letters + received + late + handed_on_in_vain;
+  const uint64_t messages = stats.dead_letters + received + late;
   if (!limits.are_tied) same(messages, sent, "messages");
   // Calls are dead letters, too. Calls and exits may also be late.
   Check(messages >= sent && messages <= sent + calls + ties, nullptr,

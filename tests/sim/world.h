@@ -106,7 +106,6 @@ struct Actor {
   uint64_t closes = 0;
   uint64_t lives = 1;         // it begins one more with each ContinueAs
   bool begins_again = false;  // a step said so, and Init has not been called
-  uint64_t handed_on = 0;     // messages of a former life that no step has seen
   bool live = false;  // Init succeeded, the last Close has not been called
   // The Close of its last life has been called.
   [[nodiscard]] bool is_closed() const { return closes == lives; }
@@ -270,10 +269,7 @@ class World {
   uint64_t awaits = 0, await_answers = 0;
   uint64_t sent = 0;      // sum of sent_to_it
   uint64_t received = 0;  // sum
-  // Messages that a step had got, that a process handed on to its next life,
-  // and that no step of that life has seen.
-  uint64_t handed_on_in_vain = 0;
-  uint64_t yields = 0;  // in successful steps
+  uint64_t yields = 0;    // in successful steps
   uint64_t completions = 0;
   uint64_t next_yield = 1;
   uint64_t calls = 0;                           // including those from outside

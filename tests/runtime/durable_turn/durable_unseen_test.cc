@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "tests/runtime/durable/durable_fixture.h"
 
 namespace actord::runtime {
@@ -19,6 +20,12 @@ class Hoard : public actord::CoroutineProcess {
   static constexpr actord::Method kMethods[] = {{"run", nullptr}};
   static constexpr actord::Durability kDurability = actord::Durability::kReplay;
 
+  static inline bool refuses = false;
+
+  actord::Status Init(std::string_view /*method*/, actord::Payload input) {
+    if (!refuses || input.bytes.empty()) return {};
+    return {actord::Code::kOutOfRange, "not again"};
+  }
   actord::Task<> Main(actord::Context& ctx, actord::OwnedPayload input) {
     if (input.empty()) {
       co_await ctx.Receive("go");
@@ -69,6 +76,43 @@ TEST(DurableUnseen, EachMessageThatIsHandedOnActsOnceWhereverTheProgramEnds) {
     // The replay of the same steps gets the same events.
     world.Restart(/*keep_cache=*/true);
     EXPECT_EQ(world.BalanceOf(hoard), std::to_string(kItems + 1));
+  }
+}
+
+// Also if the program ends between the last step of a life and the next Init.
+// (Not if it ends between the record of the end and its release:
+// docs/durability.md.)
+TEST(DurableUnseen, IsADeadLetterIfInitRefuses) {
+  const absl::Cleanup again = [] { Hoard::refuses = false; };
+  constexpr int kLetters = 400;
+  constexpr int kAll = 12;
+  for (const int turns : {0, 1, kAll}) {
+    SCOPED_TRACE(turns);
+    Hoard::refuses = false;
+    DurableWorld world(1 + static_cast<uint64_t>(turns));
+    const Pid hoard = StartHoard(world);
+    for (int i = 0; i < kLetters; ++i) {
+      ASSERT_TRUE(world.Send(hoard, "item", std::to_string(i)).status.ok());
+    }
+    world.Settle();
+    Hoard::refuses = true;
+    world.Send(hoard, "go", "");
+    world.Turns(turns);
+    while (world.store->Work()) {
+    }
+    if (turns == kAll) world.Settle();
+    for (const bool keep_cache : {false, true, false}) {
+      world.Restart(keep_cache);
+      world.Settle();
+      const auto page = world.runtime().dead_letters.List(
+          {.page_size = 1000, .max_payload_bytes = 9});
+      ASSERT_EQ(page.letters.size(), static_cast<size_t>(kLetters));
+      for (int i = 0; i < kLetters; ++i) {
+        EXPECT_EQ(page.letters[i].message.payload.bytes, std::to_string(i));
+        EXPECT_EQ(page.letters[i].to, hoard);
+        EXPECT_EQ(page.letters[i].reason, DeadLetterReason::kDroppedAtEnd);
+      }
+    }
   }
 }
 

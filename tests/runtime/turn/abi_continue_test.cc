@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 
 #include <cstdint>
+#include <deque>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "runtime/turn/inbox.h"
 #include "tests/runtime/turn/abi_process_fixture.h"
 
 namespace actord::runtime {
@@ -344,6 +346,40 @@ TEST_F(AbiContinue, InitThatRefusesIsAFailure) {
   const auto failure = core().failures.Find(*pid);
   ASSERT_NE(failure, nullptr);
   EXPECT_EQ(failure->kind, EndKind::kInitRefused);
+}
+
+// Those for the first step, and the others, which wait in the mailbox.
+TEST_F(AbiContinue, WhatIsHandedOnIsADeadLetterIfInitRefuses) {
+  Start();
+  constexpr size_t kCount = Inbox::kMaxEvents + 100;
+  int lives = 0;
+  a_.init = [&](void*, const actord_init*, actord_step*) {
+    return int32_t{++lives == 1 ? ACTORD_OK : ACTORD_OUT_OF_RANGE};
+  };
+  EventPointers unseen;
+  std::deque<actord_event> kept;
+  a_.step = [&](const EventPointers& events, actord_step* step) {
+    if (events.empty()) return int32_t{ACTORD_STEP_IDLE};
+    for (size_t i = 0; i < kCount; ++i) {
+      kept.push_back(*events[0]);
+      kept.back().topic = ToAbi(std::string_view(i % 2 == 0 ? "even" : "odd"));
+      unseen.push_back(&kept.back());
+    }
+    return Again(step, "", unseen);
+  };
+  const absl::StatusOr<Pid> pid = Submit("a", Messages(1));
+  ASSERT_TRUE(pid.ok());
+  EXPECT_EQ(OutcomeOf(*pid)->kind, EndKind::kInitRefused);
+  const auto letters =
+      core().dead_letters.List({.page_size = 1000, .max_payload_bytes = 9});
+  ASSERT_EQ(letters.letters.size(), kCount);
+  for (size_t i = 0; i < kCount; ++i) {
+    const DeadLetter& letter = letters.letters[i];
+    EXPECT_EQ(letter.message.topic, i % 2 == 0 ? "even" : "odd");
+    EXPECT_EQ(letter.message.payload.bytes, "text");
+    EXPECT_EQ(letter.reason, DeadLetterReason::kDroppedAtEnd);
+    EXPECT_EQ(letter.to, *pid);
+  }
 }
 
 TEST_F(AbiContinue, LimitOfStepsCountsThoseOfAllLives) {
