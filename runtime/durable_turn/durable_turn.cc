@@ -91,6 +91,14 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
   attempt.Tell(absl::OkStatus());
   if (process.init_due) {
     if (const auto verdict = Begin(process, turn, state)) return *verdict;
+    // As with a volatile process, an order to end that came while Init ran is
+    // seen before the first step. Acquire: activity.h, (3) for urgent events.
+    const uint64_t now = process.activity.load(std::memory_order_acquire);
+    if (Activity::Urgent(now) != Activity::Urgent(turn.word)) {
+      turn.word += (Activity::Urgent(now) - Activity::Urgent(turn.word)) *
+                   Activity::kUrgentOne;
+      inbox_.TakeUrgent(process, turn);
+    }
   }
   if (const ProcessType* const newer = DurableUpgrade::DueVersion(process)) {
     Upgrade(process, turn, state, *newer);
