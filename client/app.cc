@@ -14,6 +14,8 @@
 #include "client/contexts/context.h"
 #include "client/contexts/context_file.h"
 #include "client/output/text.h"
+#include "client/usage/complaint.h"
+#include "client/usage/help.h"
 #include "identity/token_text.h"
 
 namespace actord::client {
@@ -52,7 +54,7 @@ Examples:
   actorctl backup /backup/monday
   source <(actorctl completion bash)
 
-"actorctl COMMAND --help" describes each command.
+"actorctl help COMMAND" describes each command.
 )";
 
 const std::map<std::string, Format>& Formats() {
@@ -76,7 +78,7 @@ struct Typed {
 
 void AddGlobalOptions(CLI::App& app, Typed& typed) {
   app.add_option("--address", typed.address,
-                 "Address of the daemon: HOST:PORT, [IPV6]:PORT or "
+                 "Address of the daemon: HOST[:PORT], [IPV6][:PORT] or "
                  "unix:PATH [$ACTORD_ADDRESS, the context's, 127.0.0.1:7600]")
       ->type_name("ADDRESS");
   app.add_option("--context", typed.context,
@@ -105,20 +107,20 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,    AddSend,        AddCall,       AddAwait,    AddPs,
-        AddTree,      AddNames,       AddDescribe,   AddHistory,  AddCancel,
-        AddTerminate, AddQuarantine,  AddFailures,   AddStuck,    AddLogs,
-        AddLogLevel,  AddDeadLetters, AddYields,     AddComplete, AddWork,
-        AddWatch,     AddSchedule,    AddPlugin,     AddStatus,   AddTop,
-        AddClients,   AddContext,     AddToken,      AddStore,    AddBackup,
-        AddShutdown,  AddHealth,      AddCompletion, AddVersion}) {
+       {AddSubmit,    AddSend,        AddCall,     AddAwait,      AddPs,
+        AddTree,      AddNames,       AddDescribe, AddHistory,    AddCancel,
+        AddTerminate, AddQuarantine,  AddFailures, AddStuck,      AddLogs,
+        AddLogLevel,  AddDeadLetters, AddYields,   AddComplete,   AddWork,
+        AddWatch,     AddSchedule,    AddPlugin,   AddStatus,     AddTop,
+        AddClients,   AddContext,     AddToken,    AddStore,      AddBackup,
+        AddShutdown,  AddHealth,      AddHelp,     AddCompletion, AddVersion}) {
     add(app, chosen);
   }
 }
 
 bool UsesDaemon(const CLI::App& app) {
   for (const char* name :
-       {"token", "context", "store", "completion", "version"}) {
+       {"token", "context", "store", "help", "completion", "version"}) {
     if (app.got_subcommand(name)) return false;
   }
   const CLI::App* const plugin = app.get_subcommand("plugin");
@@ -168,7 +170,7 @@ absl::Status SetAddress(const Typed& typed, const Environment& environment,
     if (!named.origin.empty()) options.address = named.context.address;
     return absl::OkStatus();
   }
-  options.address = is_typed ? typed.address : variable;
+  options.address = WithDefaultPort(is_typed ? typed.address : variable);
   const absl::Status status = CheckAddress(options.address);
   if (!status.ok()) {
     return UsageError((is_typed ? "--address: " : "$ACTORD_ADDRESS: ") +
@@ -260,21 +262,23 @@ ExitStatus RunActorctl(const std::vector<std::string>& arguments,
   app.get_formatter()->column_width(32);
   app.set_version_flag("--version", ACTORD_VERSION,
                        "Print the version and exit");
-  app.failure_message([](const CLI::App* /*app*/, const CLI::Error& error) {
-    // The message may repeat the arguments, which may contain a token.
-    return "actorctl: " + identity::RedactTokens(OneLine(error.what())) +
-           "\nRun \"actorctl --help\" or \"actorctl COMMAND --help\".\n";
-  });
   AddGlobalOptions(app, typed);
   AddCommands(app, chosen);
+  if (AsksForHelp(arguments)) return PrintHelp(app, arguments, environment);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
-    // Writes the help that was asked for to `out` and a complaint to `err`.
-    const int code = app.exit(error, environment.out, environment.err);
-    environment.out.flush();
-    return code == 0 ? ExitStatus::kDone : ExitStatus::kUsage;
+    if (error.get_exit_code() == 0) {  // the help or version that was asked for
+      app.exit(error, environment.out, environment.err);
+      environment.out.flush();
+      return ExitStatus::kDone;
+    }
+    // The complaint may repeat the arguments, which may contain a token.
+    environment.err << "actorctl: "
+                    << identity::RedactTokens(OneLine(ComplaintOf(app, error)))
+                    << "\nRun \"" << HelpFor(DeepestParsed(app)) << "\".\n";
+    return ExitStatus::kUsage;
   }
 
   auto options = Check(typed, UsesDaemon(app), environment);
@@ -282,7 +286,7 @@ ExitStatus RunActorctl(const std::vector<std::string>& arguments,
   if (!options.ok()) return invocation.Fail(options.status());
   if (!chosen) {
     return invocation.Fail(
-        UsageError("a command is required; see \"actorctl --help\""));
+        UsageError("a command is required; see \"actorctl help\""));
   }
   const ExitStatus status = chosen(invocation);
   environment.out.flush();

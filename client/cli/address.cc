@@ -94,7 +94,20 @@ std::string WhyNotTcp(std::string_view address) {
   return "";
 }
 
+// A host name, an IPv4 address, or an IPv6 address in brackets.
+bool IsHostAlone(std::string_view text) {
+  if (text.starts_with('[') && text.ends_with(']')) {
+    return IsIpv6(text.substr(1, text.size() - 2));
+  }
+  return IsHost(text);
+}
+
 }  // namespace
+
+std::string WithDefaultPort(const std::string& address) {
+  return IsHostAlone(address) ? address + ":" + std::string(kDefaultPort)
+                              : address;
+}
 
 absl::Status CheckAddress(const std::string& address) {
   const std::string_view text = address;
@@ -104,7 +117,7 @@ absl::Status CheckAddress(const std::string& address) {
   if (why.empty()) return absl::OkStatus();
   return UsageError("\"" + OneLine(address, kMaxRepeated) +
                     "\" is not an address: " + OneLine(why, kMaxRepeated) +
-                    ". Expected HOST:PORT, [IPV6]:PORT or unix:PATH");
+                    ". Expected HOST[:PORT], [IPV6][:PORT] or unix:PATH");
 }
 
 }  // namespace actord::client

@@ -17,4 +17,9 @@ namespace actord::client {
 // is 1 to 65535. CheckAddress looks no name up and does not connect.
 absl::Status CheckAddress(const std::string& address);
 
+// The address with the port 7600 if it names a host alone, as in "localhost"
+// and
+// "[::1]". Other text stays as it is, also if it is no address.
+std::string WithDefaultPort(const std::string& address);
+
 }  // namespace actord::client

@@ -45,6 +45,7 @@ void AddBackup(CLI::App& app, Action& chosen);
 void AddStore(CLI::App& app, Action& chosen);
 void AddShutdown(CLI::App& app, Action& chosen);
 void AddHealth(CLI::App& app, Action& chosen);
+void AddHelp(CLI::App& app, Action& chosen);
 void AddCompletion(CLI::App& app, Action& chosen);
 void AddVersion(CLI::App& app, Action& chosen);
 

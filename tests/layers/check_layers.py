@@ -157,7 +157,7 @@ LAYERS = {
         "streams", "admin", "console", "calls", "api",
     ],
     "client": [
-        "calls", "streams", "tasks", "output", "cli", "contexts", "top",
+        "calls", "streams", "tasks", "output", "cli", "contexts", "usage", "top",
         "plugin_check", "commands"],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

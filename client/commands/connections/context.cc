@@ -11,6 +11,7 @@
 
 #include "client/calls/endpoint.h"
 #include "client/calls/token_file.h"
+#include "client/cli/address.h"
 #include "client/cli/tls_options.h"
 #include "client/commands/commands.h"
 #include "client/contexts/context_file.h"
@@ -75,7 +76,7 @@ absl::Status TryFiles(const Context& context) {
 
 absl::StatusOr<Context> TypedContext(const CLI::App& app) {
   Context context;
-  context.address = Typed(app, "--address");
+  context.address = WithDefaultPort(Typed(app, "--address"));
   context.timeout = Typed(app, "--timeout");
   context.tls.server_name = Typed(app, "--tls-server-name");
   if (context.address.empty()) {

@@ -62,11 +62,11 @@ TEST(CheckAddress, NamesTheErrorAndTheRightForm) {
   for (const auto& [address, why] : kWrong) {
     const absl::Status status = CheckAddress(address);
     EXPECT_EQ(ExitStatusOf(status), ExitStatus::kUsage) << address;
-    EXPECT_THAT(
-        std::string(status.message()),
-        AllOf(StartsWith("\"" + address + "\" is not an address: "),
-              HasSubstr(why),
-              EndsWith(". Expected HOST:PORT, [IPV6]:PORT or unix:PATH")));
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(StartsWith("\"" + address + "\" is not an address: "),
+                      HasSubstr(why),
+                      EndsWith(". Expected HOST[:PORT], [IPV6][:PORT] or "
+                               "unix:PATH")));
   }
 }
 

@@ -204,7 +204,7 @@ TEST_F(TokenCommand, WrongCommandLinesAreUsageErrorsAndChangeNothing) {
        "--expires: \"soon\" is not a duration such as 90d or 12h, and not a "
        "time such as 2027-01-31T00:00:00Z"},
       {{"--name", "a", "--role", "client", "--submit", "a", "b"},
-       "not expected: b"},
+       "actorctl token new does not expect \"b\""},
   };
   for (const auto& c : cases) {
     const CliResult result = New(c.more);

@@ -118,7 +118,7 @@ class Usage(CliCase):
     def test_address_that_is_none(self):
         for address, why in ((self.daemon.address + "/x", "is not a port"),
                              (self.daemon.address + "\x1b[31m", r"\?\[31m\" is not a port"),
-                             ("localhost", "port is missing, as in localhost:7600"),
+                             ("localhost:", "port is missing, as in localhost:7600"),
                              ("http://" + self.daemon.address, "is a URL"),
                              ("::1", "needs brackets")):
             with self.subTest(address=address):

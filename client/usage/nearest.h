@@ -1,0 +1,16 @@
+// The name that a user may have meant. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace actord::client {
+
+// The known name that is nearest to `typed`: it begins with `typed`, or at most
+// a third of its characters, and at most three, are wrong, missing, too much or
+// exchanged with their neighbour. The first of several; "" if there is none.
+std::string NearestName(std::string_view typed,
+                        const std::vector<std::string>& known);
+
+}  // namespace actord::client

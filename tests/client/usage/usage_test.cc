@@ -1,0 +1,116 @@
+// What actorctl says of a command line that it does not understand, and its
+// help.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "client/cli/address.h"
+#include "client/usage/nearest.h"
+#include "tests/client/cli/cli_run.h"
+
+namespace actord::client {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(NearestName, IsTheNameThatIsMeant) {
+  const std::vector<std::string> known = {"submit", "send",     "status",
+                                          "ps",     "describe", "await"};
+  struct Case {
+    std::string typed, nearest;
+  };
+  for (const auto& [typed, nearest] :
+       std::vector<Case>{{"subit", "submit"},        // missing
+                         {"submmit", "submit"},      // too much
+                         {"sumbit", "submit"},       // exchanged
+                         {"sybmit", "submit"},       // wrong
+                         {"Submit", "submit"},       // a capital
+                         {"desc", "describe"},       // its beginning
+                         {"st", "status"},           // the shortest beginning
+                         {"sned", "send"},           //
+                         {"kill", ""},               // nothing like it
+                         {"s", ""},                  // could be any
+                         {"px", ""},                 // half of it is wrong
+                         {"", ""},                   //
+                         {"submit-everything", ""},  // too much of it
+                         {std::string(100'000, 's'), ""}}) {
+    EXPECT_EQ(NearestName(typed, known), nearest) << typed.substr(0, 20);
+  }
+}
+
+TEST(Usage, MistakesAreNamedWithWhatMayBeMeant) {
+  struct Case {
+    std::vector<std::string> words;
+    std::string said;
+  };
+  for (const auto& [words, said] : std::vector<Case>{
+           {{"subit", "greeter", "World"},
+            "actorctl has no command \"subit\"; did you mean \"submit\"?\n"
+            "Run \"actorctl help\".\n"},
+           {{"kill", "1.2.3.4"},
+            "actorctl has no command \"kill\"\nRun \"actorctl help\".\n"},
+           {{"schedule", "ad", "x"},
+            "actorctl schedule has no command \"ad\"; did you mean \"add\"?\n"
+            "Run \"actorctl help schedule\".\n"},
+           {{"ps", "--typ", "x"},
+            "actorctl ps has no option \"--typ\"; did you mean \"--type\"?\n"
+            "Run \"actorctl help ps\".\n"},
+           {{"ps", "--adress=x", "y"},
+            "actorctl ps has no option \"--adress\"; did you mean "
+            "\"--address\"?\nRun \"actorctl help ps\".\n"},
+           {{"send", "--tpoic", "add"},
+            "actorctl send has no option \"--tpoic\"; did you mean "
+            "\"--topic\"?\nRun \"actorctl help send\".\n"},
+           {{"ps", "one", "two"},
+            "actorctl ps does not expect \"one two\"\n"
+            "Run \"actorctl help ps\".\n"},
+           {{"describe"}, "PID is required\nRun \"actorctl help describe\".\n"},
+           {{"schedule"},
+            "A subcommand is required\nRun \"actorctl help schedule\".\n"}}) {
+    const CliResult result = RunCli(words);
+    EXPECT_EQ(result.status, ExitStatus::kUsage);
+    EXPECT_EQ(result.err, "actorctl: " + said);
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST(Usage, HelpOfACommandIsThatOfItsOption) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{}, {"submit"}, {"schedule", "add"}}) {
+    std::vector<std::string> asked = words;
+    asked.insert(asked.begin(), "help");
+    std::vector<std::string> option = words;
+    option.push_back("--help");
+    const CliResult result = RunCli(asked);
+    EXPECT_EQ(result.status, ExitStatus::kDone);
+    EXPECT_EQ(result.err, "");
+    EXPECT_EQ(result.out, RunCli(option).out);
+  }
+  const CliResult wrong = RunCli({"help", "schedule", "lst"});
+  EXPECT_EQ(wrong.status, ExitStatus::kUsage);
+  EXPECT_EQ(wrong.err,
+            "actorctl: actorctl schedule has no command \"lst\"; did you mean "
+            "\"list\"?\n");
+  // Without a daemon, and whatever the environment says of it.
+  EXPECT_EQ(
+      RunCli({"help"}, {.variables = {{"ACTORD_CONTEXT", "none"}}}).status,
+      ExitStatus::kDone);
+}
+
+TEST(WithDefaultPort, IsThePortOfAHostAlone) {
+  EXPECT_EQ(WithDefaultPort("localhost"), "localhost:7600");
+  EXPECT_EQ(WithDefaultPort("10.0.0.1"), "10.0.0.1:7600");
+  EXPECT_EQ(WithDefaultPort("[::1]"), "[::1]:7600");
+  for (const char* other : {"localhost:1", "[::1]:1", "unix:/a", "::1", "",
+                            "http://a", "a b", "[a]", "a:"}) {
+    EXPECT_EQ(WithDefaultPort(other), other);
+  }
+  const CliResult status =
+      RunCli({"--address", "127.77.77.77", "--timeout", "5s", "status"});
+  EXPECT_THAT(status.err, HasSubstr("127.77.77.77:7600"));
+}
+
+}  // namespace
+}  // namespace actord::client
