@@ -11,15 +11,22 @@
 #include "client/cli/address.h"
 #include "client/cli/tls_options.h"
 #include "client/commands/commands.h"
+#include "client/commands/shell/live_values.h"
 #include "client/contexts/context.h"
 #include "client/contexts/context_file.h"
 #include "client/output/text.h"
+#include "client/usage/candidates.h"
 #include "client/usage/complaint.h"
 #include "client/usage/help.h"
 #include "identity/token_text.h"
 
 namespace actord::client {
 namespace {
+
+// Of the scripts for completion alone, so no help shows it.
+constexpr char kCompleteWord[] = "__complete";
+// A user waits at the keyboard.
+constexpr absl::Duration kCompletionTimeout = absl::Seconds(1);
 
 constexpr char kFooter[] = R"(
 A payload is TEXT itself, @FILE for the contents of a file, or - for standard input.
@@ -247,6 +254,35 @@ absl::StatusOr<GlobalOptions> Check(const Typed& typed, bool uses_daemon,
   return options;
 }
 
+// For the completion of shells: prints what the last of the words may be.
+// Silent about mistakes, because the user is still typing.
+ExitStatus CompleteWords(const CLI::App& app,
+                         const std::vector<std::string>& words,
+                         const Environment& environment) {
+  Completion completion = CompletionOf(app, words);
+  CLI::App global("", "actorctl");
+  Typed typed;
+  AddGlobalOptions(global, typed);
+  try {
+    global.parse(std::vector<std::string>(completion.global.rbegin(),
+                                          completion.global.rend()));
+  } catch (const CLI::ParseError&) {
+    typed = Typed();
+  }
+  auto options =
+      Check(typed, completion.live != LiveValues::kContexts, environment);
+  if (options.ok() && completion.live != LiveValues::kNone) {
+    options->timeout = kCompletionTimeout;
+    Invocation invocation(environment, *options);
+    for (Candidate& one : LiveCandidates(invocation, completion)) {
+      completion.known.push_back(std::move(one));
+    }
+  }
+  PrintCandidates(completion.known, completion, environment.out);
+  environment.out.flush();
+  return ExitStatus::kDone;
+}
+
 }  // namespace
 
 ExitStatus RunActorctl(const std::vector<std::string>& arguments,
@@ -264,6 +300,10 @@ ExitStatus RunActorctl(const std::vector<std::string>& arguments,
                        "Print the version and exit");
   AddGlobalOptions(app, typed);
   AddCommands(app, chosen);
+  if (!arguments.empty() && arguments.front() == kCompleteWord) {
+    return CompleteWords(app, {arguments.begin() + 1, arguments.end()},
+                         environment);
+  }
   if (AsksForHelp(arguments)) return PrintHelp(app, arguments, environment);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

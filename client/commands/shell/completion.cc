@@ -1,0 +1,107 @@
+// actorctl completion: scripts for shells. They ask "actorctl __complete WORD…"
+// for the candidates, and offer files if there are none.
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "client/commands/commands.h"
+
+namespace actord::client {
+namespace {
+
+// Bash breaks words also at @, : and =, and replaces only what is behind the
+// last of them. No word is expanded on its way.
+constexpr char kBash[] =
+    R"(# bash completion for actorctl; load it with: source <(actorctl completion bash)
+_actorctl() {
+  local line=${COMP_LINE:0:COMP_POINT} last before candidate
+  local -a words candidates
+  read -ra words <<<"$line"
+  if [[ $line == *[[:space:]] ]]; then words+=(''); fi
+  last=${words[${#words[@]} - 1]}
+  mapfile -t candidates < <(actorctl __complete "${words[@]:1}" 2>/dev/null)
+  COMPREPLY=()
+  before=${last%"${last##*[@:=]}"}
+  if [[ $last != *[@:=]* ]]; then before=; fi
+  for candidate in "${candidates[@]}"; do
+    candidate=${candidate%%$'\t'*}
+    COMPREPLY+=("${candidate#"$before"}")
+  done
+  if ((${#COMPREPLY[@]} == 0)) && [[ $last == @* ]]; then
+    mapfile -t COMPREPLY < <(compgen -f -- "${last#@}")
+  fi
+}
+complete -o default -F _actorctl actorctl
+)";
+
+constexpr char kZsh[] =
+    R"(#compdef actorctl
+# zsh completion for actorctl; load it, behind compinit, with:
+#   source <(actorctl completion zsh)
+_actorctl() {
+  local line
+  local -a lines described
+  lines=("${(@f)$(actorctl __complete "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)}")
+  for line in $lines; do
+    described+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+  done
+  if (( ${#described} )); then
+    _describe actorctl described
+  else
+    compset -P '@'
+    _files
+  fi
+}
+if [[ $funcstack[1] == _actorctl ]]; then
+  _actorctl "$@"
+else
+  compdef _actorctl actorctl
+fi
+)";
+
+constexpr char kFish[] =
+    R"(# fish completion for actorctl; load it with: actorctl completion fish | source
+function __actorctl_complete
+  set -l words (commandline -opc) (commandline -ct)
+  set -l candidates (actorctl __complete $words[2..-1] 2>/dev/null)
+  if set -q candidates[1]
+    printf '%s\n' $candidates
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c actorctl -f -a '(__actorctl_complete)'
+)";
+
+}  // namespace
+
+void AddCompletion(CLI::App& app, Action& chosen) {
+  static const auto& scripts = *new std::map<std::string, const char*>{
+      {"bash", kBash}, {"zsh", kZsh}, {"fish", kFish}};
+  auto shell = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("completion", "Print a completion script for a shell");
+  command->footer(
+      "\nThe script completes commands, options and values. It asks the daemon "
+      "for "
+      "process\ntypes, methods, PIDs, names, tokens of yields and commands "
+      "that "
+      "wait.\n\nExamples:\n"
+      "  source <(actorctl completion bash)      in ~/.bashrc\n"
+      "  source <(actorctl completion zsh)       in ~/.zshrc, behind compinit\n"
+      "  actorctl completion fish | source       in "
+      "~/.config/fish/config.fish");
+  command->add_option("SHELL", *shell, "The shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->type_name("bash|zsh|fish");
+  command->callback([&chosen, shell] {
+    chosen = [script = scripts.at(*shell)](Invocation& invocation) {
+      invocation.out() << script;
+      return ExitStatus::kDone;
+    };
+  });
+}
+
+}  // namespace actord::client

@@ -1,0 +1,45 @@
+// What may stand at the end of a command line, for the completion of shells.
+// Pure.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace actord::client {
+
+struct Candidate {
+  std::string value;
+  std::string about;
+};
+
+// Values that only the daemon, or the file of contexts, knows.
+enum class LiveValues {
+  kNone,
+  kProcessTypes,
+  kMethods,
+  kPids,  // and @NAMEs
+  kTokens,
+  kExternalCommands,
+  kContexts,
+};
+
+struct Completion {
+  std::vector<Candidate> known;
+  LiveValues live = LiveValues::kNone;
+  // Of `submit`, for its methods; "": it is not typed yet.
+  std::string process_type;
+  // The global options that were typed, with their values.
+  std::vector<std::string> global;
+  // What the candidates begin with, and what stands before them in the last
+  // word.
+  std::string beginning;
+  std::string before;
+};
+
+// `words` are those behind "actorctl"; the last of them, which may be empty, is
+// to be completed. Nothing known and nothing live: it may be a file.
+Completion CompletionOf(const CLI::App& app,
+                        const std::vector<std::string>& words);
+
+}  // namespace actord::client
