@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "daemon/admin/metrics.h"
-#include "daemon/api/openapi_text.h"
+#include "daemon/api/openapi/openapi_text.h"
 #include "daemon/console/console_pages.h"
 #include "daemon/daemon.h"
 #include "daemon/listening/open_listening.h"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/api/json_text.h"
 #include "daemon/wire/status_mapping.h"
@@ -99,6 +100,17 @@ AdminAnswer ConnectError(const grpc::Status& error) {
   }
   answer.body = Dump(body);
   return answer;
+}
+
+int CodeNumber(std::string_view name) {
+  // The first one is OK.
+  for (size_t i = 1; i < std::size(kCodes); ++i) {
+    if (absl::EqualsIgnoreCase(absl::string_view(name.data(), name.size()),
+                               kCodes[i].name)) {
+      return static_cast<int>(i);
+    }
+  }
+  return 0;
 }
 
 AdminAnswer HttpError(unsigned http_status, std::string_view code,

@@ -20,6 +20,10 @@ namespace actord::daemon {
 AdminAnswer ConnectError(const absl::Status& status);
 AdminAnswer ConnectError(const grpc::Status& error);
 
+// The number of the code with this name, such as "not_found" or "NOT_FOUND"; 0:
+// there is none.
+int CodeNumber(std::string_view name);
+
 // An error of HTTP, whose status has no code: `code` is one of Connect.
 AdminAnswer HttpError(unsigned http_status, std::string_view code,
                       std::string_view message);

@@ -3,7 +3,8 @@
 // in the unary JSON form of the Connect protocol
 // (https://connectrpc.com/docs/protocol), their description, /openapi.json, and
 // the methods WatchProcesses and ReadHistory as server-sent events, /v1/events
-// and /v1/history (event_call.h).
+// and /v1/history (event_call.h), and some methods with the payload as body
+// (short_routes.h).
 //
 // Each method of the service's descriptor is a route. A call goes through the
 // gate of the service and into the same member function as a call of gRPC
@@ -31,6 +32,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "daemon/admin/admin_calls.h"
+#include "daemon/api/call_form.h"
 #include "daemon/api/call_thread.h"
 #include "daemon/api/event_call.h"
 #include "daemon/api/open_calls.h"
@@ -74,6 +76,9 @@ class JsonApi final : public AdminCalls {
           const Options& options);
 
   std::shared_ptr<AdminCall> BeginMethod(AdminRequest request, Done done);
+  std::shared_ptr<AdminCall> BeginShort(AdminRequest request, Done done);
+  std::shared_ptr<AdminCall> BeginCall(FormedCall call, absl::Duration patience,
+                                       AdminRequest request, Done done);
   std::shared_ptr<AdminCall> BeginEvents(const AdminRequest& request,
                                          Done done);
   [[nodiscard]] absl::Status Full() const;

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/api/connect_error.h"
-#include "daemon/api/json_text.h"
 
 namespace actord::daemon {
 
@@ -20,9 +19,9 @@ HttpSource SourceOf(const AdminRequest& request, absl::Time deadline) {
 
 JsonCall::JsonCall(std::shared_ptr<CallThread> thread, Order order)
     : thread_(std::move(thread)),
-      method_(*order.method),
       source_(SourceOf(order.request, order.deadline)),
       patience_(order.patience),
+      call_(std::move(order.call)),
       place_(std::move(order.place)),
       body_(std::move(order.request.body)),
       done_(std::move(order.done)) {}
@@ -31,9 +30,14 @@ void JsonCall::Begin(const RoutedService& service) {
   thread_->Post([self = shared_from_this(), &service] {
     // The client may have gone before its turn.
     if (self->done_ == nullptr) return;
-    self->self_ = self;
-    service.BeginDirect(self->method_, *self);
+    self->service_ = &service;
+    self->BeginNow();
   });
+}
+
+void JsonCall::BeginNow() {
+  self_ = shared_from_this();
+  service_->BeginDirect(*call_.method, *this);
 }
 
 void JsonCall::End(Why why) {
@@ -41,7 +45,7 @@ void JsonCall::End(Why why) {
 }
 
 absl::Status JsonCall::ReadRequest(google::protobuf::Message* request) {
-  return ReadJson(std::exchange(body_, {}), request);
+  return call_.form->Read(std::exchange(body_, {}), request);
 }
 
 void JsonCall::Finish(const absl::Status& status,
@@ -55,38 +59,53 @@ void JsonCall::Finish(const absl::Status& status,
   // The call may be gone while its post wakes the thread.
   const std::shared_ptr<CallThread> thread = thread_;
   thread->Post([self = std::move(self), result = std::move(result),
-                bytes = std::move(bytes)] {
-    self->place_.reset();
-    self->Answer(result, bytes);
-  });
+                bytes = std::move(bytes)] { self->Finished(result, bytes); });
+}
+
+void JsonCall::Finished(const absl::Status& status, const std::string& bytes) {
+  wait_.reset();
+  if (status.ok() && BeginNext(bytes)) return;
+  place_.reset();
+  // Null: a deadline came before.
+  if (done_ == nullptr) return;
+  if (!status.ok()) return Answer(call_.form->Refuse(status));
+  absl::StatusOr<AdminAnswer> answer = call_.form->Write(bytes);
+  Answer(answer.ok() ? *std::move(answer) : ConnectError(answer.status()));
+}
+
+bool JsonCall::BeginNext(const std::string& bytes) {
+  if (done_ == nullptr || is_late_) return false;
+  FormedCall next = call_.form->Next(bytes);
+  if (next.method == nullptr) return false;
+  call_ = std::move(next);
+  BeginNow();
+  return true;
 }
 
 void JsonCall::EndNow(Why why) {
   if (done_ == nullptr) return;
-  if (wait_ != nullptr && wait_->TakeBack()) {
+  const std::shared_ptr<DirectWait> wait = std::exchange(wait_, nullptr);
+  const bool is_taken = wait != nullptr && wait->TakeBack();
+  if (is_taken) {
     place_.reset();
     self_.reset();
   }
-  Answer(why == Why::kDeadline ? absl::DeadlineExceededError(absl::StrCat(
-                                     method_.name(), " was not answered in ",
-                                     absl::FormatDuration(patience_)))
-                               : absl::CancelledError("the client has gone"),
-         {});
+  if (why == Why::kDeadline && call_.form->may_be_late()) {
+    is_late_ = true;
+    // Otherwise the call has been finished, or cannot be stopped.
+    if (is_taken) Answer(call_.form->Late());
+    return;
+  }
+  Answer(ConnectError(why == Why::kDeadline
+                          ? absl::DeadlineExceededError(absl::StrCat(
+                                call_.method->name(), " was not answered in ",
+                                absl::FormatDuration(patience_)))
+                          : absl::CancelledError("the client has gone")));
 }
 
-void JsonCall::Answer(const absl::Status& status, const std::string& bytes) {
-  // Null: a deadline came before.
+void JsonCall::Answer(AdminAnswer answer) {
   const AdminCalls::Done done = std::exchange(done_, nullptr);
-  if (done == nullptr) return;
-  wait_.reset();
-  AdminAnswer answer;
-  absl::Status written = status;
-  if (written.ok()) {
-    answer.content_type = "application/json";
-    written =
-        WriteJson(method_.output_type()->full_name(), bytes, &answer.body);
-  }
-  done(written.ok() ? std::move(answer) : ConnectError(written));
+  done(std::move(answer));
 }
 
 }  // namespace actord::daemon

@@ -1,4 +1,5 @@
-// One call of the JSON API, from the request to the answer.
+// One call of the JSON API, from the request to the answer. A CallForm reads
+// the one and writes the other, and may let a second call follow.
 //
 // The thread of the API begins the call and writes its answer. The handler of
 // the method may finish it on any thread; then the message is only put into
@@ -22,6 +23,7 @@
 #include "absl/time/time.h"
 #include "daemon/admin/admin_calls.h"
 #include "daemon/admin/admin_request.h"
+#include "daemon/api/call_form.h"
 #include "daemon/api/call_thread.h"
 #include "daemon/api/open_calls.h"
 #include "daemon/calls/direct_call.h"
@@ -37,7 +39,7 @@ class JsonCall final : public DirectCall,
                        public std::enable_shared_from_this<JsonCall> {
  public:
   struct Order {
-    const google::protobuf::MethodDescriptor* method = nullptr;
+    FormedCall call;
     AdminRequest request;
     absl::Duration patience;
     absl::Time deadline;
@@ -68,14 +70,21 @@ class JsonCall final : public DirectCall,
 
  private:
   // These run on the thread of the API.
+  void BeginNow();
   void EndNow(Why why);
-  void Answer(const absl::Status& status, const std::string& bytes);
+  // The handler has finished the call.
+  void Finished(const absl::Status& status, const std::string& bytes);
+  // True: another call has begun in place of the answer.
+  bool BeginNext(const std::string& bytes);
+  void Answer(AdminAnswer answer);
 
   const std::shared_ptr<CallThread> thread_;
-  const google::protobuf::MethodDescriptor& method_;
   const HttpSource source_;
   const absl::Duration patience_;
   // For the thread of the API alone.
+  const RoutedService* service_ = nullptr;
+  FormedCall call_;
+  bool is_late_ = false;  // the client's patience has ended
   // Until the handler has finished the call, or its wait was taken back. It is
   // given back before the client is answered, so the client finds room.
   std::optional<OpenCalls::Place> place_;

@@ -14,6 +14,10 @@ from harness.waiting import eventually
 ORDER = b'{"order": "o", "amount_cents": 1, "hold_ms": 0}'
 LISTEN = ("--admin-listen", "127.0.0.1:0", "--admin-api")
 MAX_CALLS = 96
+SHORT_ROUTES = {"/v1/" + route for route in (
+    "processes/{process}", "processes/{process}/outcome",
+    "processes/{process}/messages/{topic}", "processes/{process}/call/{topic}",
+    "yields/{token}/result", "yields/{token}/error")}
 
 
 class ApiTest(EmptyCase):
@@ -64,7 +68,7 @@ class ApiTest(EmptyCase):
         self.assertEqual(answer.json["openapi"], "3.1.0")
         self.assertEqual(set(answer.json["paths"]),
                          {PREFIX + method for method in UNARY} |
-                         {"/v1/events", "/v1/history"})
+                         {"/v1/events", "/v1/history"} | SHORT_ROUTES)
         self.assertEqual(api.raw("/openapi.json").status, 405)
         for reference in description.references():
             description.resolve(reference)

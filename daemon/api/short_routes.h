@@ -1,0 +1,46 @@
+// The short routes of the JSON API, for people and webhooks:
+//
+//   POST   /v1/processes/TYPE                Submit
+//   GET    /v1/processes/PID                 GetProcess
+//   GET    /v1/processes/PID/outcome         Await
+//   POST   /v1/processes/PID/messages/TOPIC  Send
+//   POST   /v1/processes/PID/call/TOPIC      Call
+//   DELETE /v1/processes/PID                 Cancel
+//   POST   /v1/yields/TOKEN/result           CompleteYield
+//   POST   /v1/yields/TOKEN/error            CompleteYield
+//
+// The body is the payload, and Content-Type its content type. Texts in a path
+// are percent-encoded, and PID may be "@" and a name. Each route makes the
+// request of its method; the call then goes through the gate like every other
+// call (json_call.h).
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+
+#include <optional>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "daemon/admin/admin_request.h"
+#include "daemon/api/call_form.h"
+
+namespace actord::daemon {
+
+struct ShortCall {
+  FormedCall call;
+  // How long the client waits, at most `most` of FindShortRoute.
+  absl::Duration patience;
+};
+
+// Whether the path may be one of a short route.
+bool IsShortPath(std::string_view path);
+
+// The call of a request for such a path. nullopt: `refusal` is the answer.
+// What is wrong with the parts of a call is told when it has passed the gate.
+std::optional<ShortCall> FindShortRoute(
+    const google::protobuf::ServiceDescriptor& service,
+    const AdminRequest& request, absl::Duration most, AdminAnswer& refusal);
+
+}  // namespace actord::daemon
