@@ -55,6 +55,8 @@ absl::Status Daemon::OpenAll() {
     if (!access.ok()) return access.status();
     access_ = *std::move(access);
   }
+  status = OpenLinks();
+  if (!status.ok()) return status;
   auto reservation = RpcServer::Reserve(config_);
   if (!reservation.ok()) return reservation.status();
   reservation_ = *std::move(reservation);
@@ -157,7 +159,7 @@ absl::Status Daemon::StartServer() {
       *plugin_load_threads_, *runtime_, runtime_->request_ids(),
       runtime_->message_ids(), shutdown_, logger_, *connections_, access_.get(),
       check, certificates_.get(), presented_tokens_.get(), backups_.get(),
-      histories_.get(), boot_tree_});
+      histories_.get(), links_.get(), boot_tree_});
   if (access_ != nullptr) {
     status = access_->Start(
         [this] {

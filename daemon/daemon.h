@@ -23,6 +23,7 @@
 #include "daemon/calls/call_gate.h"
 #include "daemon/connections/connections.h"
 #include "daemon/exit_status.h"
+#include "daemon/links/yield_links.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/backup_thread.h"
 #include "daemon/operations/exit_deadline.h"
@@ -123,6 +124,7 @@ class Daemon {
   absl::Status StartServer();
   absl::Status StartTls();
   // Starts the admin port, unless it is not configured.
+  absl::Status OpenLinks();
   absl::Status StartAdmin();
   // The pages of the admin port, and its JSON API.
   absl::StatusOr<AdminServer::Options> AdminOptions();
@@ -182,6 +184,7 @@ class Daemon {
   std::unique_ptr<PeerCertificates> certificates_;
   std::unique_ptr<PresentedTokens> presented_tokens_;  // null: no tokens
   std::unique_ptr<BackupThread> backups_;              // null: no store
+  std::unique_ptr<YieldLinks> links_;                  // null: not configured
   std::unique_ptr<ActorService> service_;
   RpcServer::Reservation reservation_;  // empty once the server has it
   std::unique_ptr<RpcServer> server_;

@@ -15,6 +15,7 @@
 #include "daemon/console/console_pages.h"
 #include "daemon/daemon.h"
 #include "daemon/listening/open_listening.h"
+#include "daemon/settings/config_text.h"
 #include "daemon/settings/version.h"
 #include "runtime/system/clock.h"
 
@@ -138,6 +139,22 @@ std::string Daemon::Metrics(const AdminCounts& counts) const {
   return WriteMetrics(sources);
 }
 
+absl::Status Daemon::OpenLinks() {
+  if (config_.admin_link_key.empty()) return absl::OkStatus();
+  const absl::StatusOr<LinkKey> key = OpenLinkKey(config_.admin_link_key);
+  if (!key.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("admin.link_key: ", std::string(key.status().message())));
+  }
+  links_ = std::make_unique<YieldLinks>(
+      *key,
+      [this](const runtime::YieldToken& yield) {
+        return runtime_->remote_tasks().FateOf(yield);
+      },
+      runtime::Clock::System());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<AdminServer::Options> Daemon::AdminOptions() {
   heartbeat_ = std::make_unique<Heartbeat>([this] {
     Heartbeat::Beat beat;
@@ -152,9 +169,13 @@ absl::StatusOr<AdminServer::Options> Daemon::AdminOptions() {
       .readiness = [this] { return Readiness(); },
       .metrics =
           [this](const AdminCounts& counts) { return Metrics(counts); }});
+  std::vector<std::string> names = config_.admin_hosts;
+  if (links_ != nullptr && !config_.admin_link_url.empty()) {
+    names.push_back(*ParseLinkUrl(config_.admin_link_url));
+  }
   AdminServer::Options options{
       .listeners = {},
-      .hosts = AllowedHosts(config_.admin_listen, config_.admin_hosts),
+      .hosts = AllowedHosts(config_.admin_listen, names),
       .answer =
           [this](const AdminRequest& request, const AdminCounts& counts) {
             return config_.admin_api && IsConsolePath(request.path)
@@ -168,6 +189,8 @@ absl::StatusOr<AdminServer::Options> Daemon::AdminOptions() {
   JsonApi::Options of_api;
   of_api.max_request_bytes = RpcServer::MaxRequestBytes(config_);
   of_api.openapi = OpenApiText();
+  of_api.links = links_.get();
+  of_api.logger = &logger_;
   auto api = JsonApi::Start(*service_, runtime::Clock::System(), of_api);
   if (!api.ok()) return api.status();
   json_api_ = *std::move(api);
@@ -182,6 +205,7 @@ absl::Status Daemon::StartAdmin() {
   absl::StatusOr<AdminServer::Options> options = AdminOptions();
   if (!options.ok()) return options.status();
   std::vector<std::string> names;
+  std::string of_links = config_.admin_link_url;
   for (const std::string& address : config_.admin_listen) {
     auto listener = Listener::Open(
         address, {.mode = config_.unix_mode, .group = config_.unix_group});
@@ -192,12 +216,16 @@ absl::Status Daemon::StartAdmin() {
     }
     const int port = (*listener)->port();
     names.push_back(port == 0 ? address : WithPort(address, port));
+    if (port != 0 && of_links.empty()) {
+      of_links = absl::StrCat("http://", names.back());
+    }
     options->listeners.push_back(*std::move(listener));
   }
   auto server = AdminServer::Start(*std::move(options), logger_,
                                    runtime::Clock::System());
   if (!server.ok()) return server.status();
   admin_ = *std::move(server);
+  if (links_ != nullptr) links_->SetUrl(of_links);
   logger_.Info(absl::StrCat(
       "the admin port is on ", absl::StrJoin(names, ", "),
       json_api_ == nullptr ? "" : ", with the JSON API and the console"));

@@ -124,6 +124,12 @@ absl::StatusOr<v1::CompleteYieldResponse> Client::CompleteYield(
                &v1::ActorService::Stub::CompleteYield, request, options);
 }
 
+absl::StatusOr<v1::CreateYieldLinkResponse> Client::CreateYieldLink(
+    const v1::CreateYieldLinkRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::CreateYieldLink, request, options);
+}
+
 absl::StatusOr<v1::ListYieldsResponse> Client::ListYields(
     const v1::ListYieldsRequest& request, const CallOptions& options) {
   return Unary(connection_->endpoint, *connection_->actors,

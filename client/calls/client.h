@@ -65,6 +65,9 @@ class Client {
       const v1::TerminateRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::CompleteYieldResponse> CompleteYield(
       const v1::CompleteYieldRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::CreateYieldLinkResponse> CreateYieldLink(
+      const v1::CreateYieldLinkRequest& request,
+      const CallOptions& options = {});
   absl::StatusOr<v1::ListYieldsResponse> ListYields(
       const v1::ListYieldsRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ListDeadLettersResponse> ListDeadLetters(

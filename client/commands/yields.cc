@@ -1,4 +1,4 @@
-// actorctl yields
+// actorctl yields, actorctl yields link
 
 #include <algorithm>
 #include <memory>
@@ -72,6 +72,72 @@ ExitStatus RunYields(Invocation& invocation, const YieldsOptions& options) {
   return ExitStatus::kDone;
 }
 
+struct LinkOptions {
+  std::string token;
+  std::string expires;
+  std::string text;
+  std::vector<std::string> values;
+};
+
+ExitStatus RunLink(Invocation& invocation, const LinkOptions& options) {
+  v1::CreateYieldLinkRequest request;
+  request.set_token(options.token);
+  request.set_text(options.text);
+  for (const std::string& value : options.values) request.add_values(value);
+  if (!options.expires.empty()) {
+    const auto expires = ParseDuration(options.expires);
+    if (!expires.ok()) return invocation.Fail(expires.status(), "--expires");
+    *request.mutable_expires_in() = FromDuration(*expires);
+  }
+  const auto response =
+      invocation.client().CreateYieldLink(request, invocation.Quick());
+  if (!response.ok()) return invocation.Fail(response.status());
+  WriteOne(invocation.out(), invocation.style(), ToJson(*response),
+           response->url(),
+           [&] { invocation.out() << response->url() << '\n'; });
+  return ExitStatus::kDone;
+}
+
+constexpr char kLinkFooter[] = R"(
+Prints the URL of a page that completes the command, once. Whoever has it needs no token, so
+send it only to the person who is asked. The page offers the values as buttons; the chosen one
+is the result, as a JSON text. Without --value it has one button, and the result is empty.
+The daemon needs admin.link_key.
+
+Examples:
+  actorctl yields link "$token" --text 'Refund order 17?' --value approve --value decline
+  actorctl yields link "$token" --expires 1h
+)";
+
+void AddLink(CLI::App& yields, Action& chosen) {
+  auto options = std::make_shared<LinkOptions>();
+  CLI::App* command = yields.add_subcommand(
+      "link", "Make a link with which a person completes a command");
+  command->footer(kLinkFooter);
+  command
+      ->add_option("TOKEN", options->token,
+                   "Token of the yield, see \"actorctl yields\"")
+      ->required()
+      ->type_name("");
+  command
+      ->add_option("--expires", options->expires,
+                   "How long the link works, 1s to 720h [24h]")
+      ->type_name("DURATION");
+  command->add_option("--text", options->text, "What the page asks")
+      ->type_name("TEXT");
+  command
+      ->add_option("--value", options->values,
+                   "An answer that the page offers; up to 8 times")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->callback([&chosen, options] {
+    chosen = [options](Invocation& invocation) {
+      return RunLink(invocation, *options);
+    };
+  });
+}
+
 constexpr char kYieldsFooter[] = R"(
 Oldest first. LEFT is the time until the yield times out.
 
@@ -96,7 +162,10 @@ void AddYields(CLI::App& app, Action& chosen) {
       ->type_name("PID");
   command->add_option("--limit", options->limit, "Maximum number of rows [all]")
       ->type_name("N");
-  command->callback([&chosen, options] {
+  AddLink(*command, chosen);
+  // CLI11 runs this after the callback of a subcommand.
+  command->callback([command, &chosen, options] {
+    if (!command->get_subcommands().empty()) return;
     chosen = [options](Invocation& invocation) {
       return RunYields(invocation, *options);
     };

@@ -13,6 +13,7 @@
 #include "daemon/access/own_quotas.h"
 #include "identity/role.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 
 namespace actord::daemon {
 
@@ -69,6 +70,17 @@ std::shared_ptr<const identity::StoredToken> LocalAdministrator() {
   return token;
 }
 
+// May complete a yield, and the link says which one.
+std::shared_ptr<const identity::StoredToken> HolderOfLink() {
+  auto token = std::make_shared<identity::StoredToken>();
+  identity::Identity& identity = token->identity;
+  identity.name = "link";
+  identity.role = identity::Role::kWorker;
+  identity.work = {"*"};
+  identity.sees = identity::Sees::kAll;
+  return token;
+}
+
 bool SameRights(identity::Identity a, const identity::Identity& b) {
   // Neither of these is a right of an admitted call.
   a.expires = b.expires;
@@ -95,6 +107,7 @@ AccessControl::AccessControl(std::unique_ptr<LiveTokens> tokens,
                              const runtime::Clock& clock)
     : tokens_(std::move(tokens)),
       local_(LocalAdministrator()),
+      link_(HolderOfLink()),
       clock_(clock),
       quotas_(config.quotas, clock),
       refusals_(logger, clock),
@@ -222,6 +235,11 @@ absl::StatusOr<Access> AccessControl::Admit(
         absl::StrCat("no rule says who may call ", method.name()));
   }
   if (mode() == AuthMode::kOff) return Access(this, rule, nullptr);
+  if (source.IsByLink()) {
+    ACTORD_ASSERT(rule->method == "CompleteYield",
+                  "call_source.h: a link completes a yield");
+    return Access(this, rule, link_);
+  }
   Found found = FindToken(source);
   absl::Status status = found.why;
   std::string known_id = std::move(found.known_id);

@@ -3,7 +3,8 @@
 //
 // A call without a token that comes over a connection of the daemon's own user
 // (connections.h) is made by a local administrator. So the user who runs the
-// daemon needs no token.
+// daemon needs no token. A call by a signed link needs none either: the
+// signature has named the one yield that it completes.
 //
 //   off      nothing is refused, counted or logged
 //   observe  nothing is refused; calls that enforce would refuse are counted
@@ -145,8 +146,10 @@ class AccessControl {
   void ApplyQuotas(std::optional<QuotaSettings> settings);
 
   const std::unique_ptr<LiveTokens> tokens_;
-  // The local administrator. It is in no file and never expires.
+  // The local administrator, and whoever holds a signed link. They are in no
+  // file and never expire.
   const std::shared_ptr<const identity::StoredToken> local_;
+  const std::shared_ptr<const identity::StoredToken> link_;
   const runtime::Clock& clock_;
   Owners owners_;
   ClientQuotas quotas_;

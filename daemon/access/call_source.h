@@ -28,6 +28,9 @@ struct HttpSource {
   std::vector<std::string> authorization;
   std::vector<std::string> traceparent;
   absl::Time deadline = absl::InfiniteFuture();
+  // The call completes the yield of a link that the daemon has signed
+  // (daemon/links/). It needs no token, and must be CompleteYield.
+  bool is_by_link = false;
 };
 
 class CallSource {
@@ -51,6 +54,10 @@ class CallSource {
   [[nodiscard]] Value authorization() const;
   [[nodiscard]] Value traceparent() const;
 
+  // See HttpSource.
+  [[nodiscard]] bool IsByLink() const {
+    return context_ == nullptr && http_->is_by_link;
+  }
   // Whether the daemon's own user has made the call, over a Unix socket.
   [[nodiscard]] bool IsLocalUser() const;
   // gRPC's call; null: the call did not come through gRPC.

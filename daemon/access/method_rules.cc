@@ -53,6 +53,8 @@ constexpr MethodRule kRules[] = {
     {.method = "GetDeadLetter", .needs = kSeeMetadata, .hides_payloads = true},
     {.method = "Work", .needs = kWork},
     {.method = "CompleteYield", .needs = kWork},
+    // Hands on the right to complete the yield, so the log says who did.
+    {.method = "CreateYieldLink", .needs = kWork, .grants = true},
     {.method = "Cancel", .needs = kOperate, .needs_for_own = kControlOwn},
     {.method = "Terminate", .needs = kOperate, .needs_for_own = kControlOwn},
     {.method = "RetryQuarantine",

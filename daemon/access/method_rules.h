@@ -28,14 +28,18 @@ struct MethodRule {
   // Changes nothing in the daemon.
   bool only_reads = false;
 
+  // Gives a right to whoever holds the answer.
+  bool grants = false;
+
   // The number of requests for which a call counts in the quota of its client.
   // A list examines many processes, and so counts more.
   uint32_t requests = 1;
 
   // Whether each call gets a line in the log.
   [[nodiscard]] constexpr bool is_audited() const {
-    return !only_reads && (needs == identity::Permission::kOperate ||
-                           needs == identity::Permission::kAdminister);
+    return grants ||
+           (!only_reads && (needs == identity::Permission::kOperate ||
+                            needs == identity::Permission::kAdminister));
   }
 };
 

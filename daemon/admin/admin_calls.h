@@ -35,7 +35,9 @@ class AdminCalls {
 
   // Whether requests for this path are answered here.
   [[nodiscard]] virtual bool Takes(std::string_view path) const = 0;
+  // The largest body of all paths, and of one path.
   [[nodiscard]] virtual size_t max_body_bytes() const = 0;
+  [[nodiscard]] virtual size_t MaxBodyBytesOf(std::string_view path) const = 0;
   // Called exactly once with the answer, or with each part of the answer, on
   // any thread, perhaps before Begin returns; or never, if the daemon ends
   // before.

@@ -89,7 +89,7 @@ void AdminConnection::CheckHeader() {
 void AdminConnection::ReadBody() {
   // Only a POST has a request in its body.
   const size_t limit = IsCall() && parser_->get().method() == http::verb::post
-                           ? parts_.calls->max_body_bytes()
+                           ? parts_.calls->MaxBodyBytesOf(Path())
                            : parts_.limits.body_bytes;
   const size_t size = parser_->get().body().size();
   if (size > limit || parser_->content_length().value_or(0) > limit) {
@@ -134,7 +134,7 @@ void AdminConnection::RefuseUnread(const Error& error) {
   }
   if (error == http::error::body_limit) {
     const size_t limit = parser_->is_header_done() && IsCall()
-                             ? parts_.calls->max_body_bytes()
+                             ? parts_.calls->MaxBodyBytesOf(Path())
                              : parts_.limits.body_bytes;
     return Refuse(kBodyTooLarge,
                   absl::StrCat("the body is larger than ", limit, " bytes\n"));

@@ -86,10 +86,10 @@ AdminAnswer ConnectError(const grpc::Status& error) {
       body["details"].push_back(DetailOf(any));
       google::rpc::RetryInfo retry;
       if (any.UnpackTo(&retry)) {
-        constexpr double kNsPerSecond = 1e9;
+        constexpr double kNanosOfASecond = 1e9;
         const double seconds =
             static_cast<double>(retry.retry_delay().seconds()) +
-            retry.retry_delay().nanos() / kNsPerSecond;
+            retry.retry_delay().nanos() / kNanosOfASecond;
         answer.headers.emplace_back("Retry-After",
                                     absl::StrCat(std::ceil(seconds)));
       }

@@ -12,7 +12,8 @@
 #include "daemon/api/http_fields.h"
 #include "daemon/api/http_status.h"
 #include "daemon/api/json_call.h"
-#include "daemon/api/short_routes.h"
+#include "daemon/api/routes/link_routes.h"
+#include "daemon/api/routes/short_routes.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
@@ -102,11 +103,15 @@ absl::StatusOr<std::unique_ptr<JsonApi>> JsonApi::Start(
 
 bool JsonApi::Takes(std::string_view path) const {
   return path == kOpenApiPath || path == kEventsPath || path == kHistoryPath ||
-         path.starts_with(prefix_) || IsShortPath(path);
+         path.starts_with(prefix_) || IsShortPath(path) || IsLink(path);
 }
 
 size_t JsonApi::max_body_bytes() const {
   return options_.max_request_bytes / 3 * 4 + kJsonBytes;
+}
+
+size_t JsonApi::MaxBodyBytesOf(std::string_view path) const {
+  return IsLink(path) ? kMaxLinkBodyBytes : max_body_bytes();
 }
 
 AdminAnswer JsonApi::OpenApi(const AdminRequest& request) const {
@@ -170,6 +175,9 @@ std::shared_ptr<AdminCall> JsonApi::Begin(AdminRequest request, Done done) {
   if (request.path == kEventsPath || request.path == kHistoryPath) {
     return BeginEvents(request, std::move(done));
   }
+  if (IsLink(request.path)) {
+    return BeginLink(std::move(request), std::move(done));
+  }
   return IsShortPath(request.path)
              ? BeginShort(std::move(request), std::move(done))
              : BeginMethod(std::move(request), std::move(done));
@@ -182,22 +190,38 @@ std::shared_ptr<AdminCall> JsonApi::BeginShort(AdminRequest request,
       service_.descriptor(), request, options_.max_patience, refusal);
   if (!call.has_value()) return Answered(done, std::move(refusal));
   if (IsForeignPage(request)) return Answered(done, ForeignPage());
-  return BeginCall(std::move(call->call), call->patience, std::move(request),
-                   std::move(done));
+  HttpSource source = SourceOf(request);
+  return BeginCall(std::move(call->call), call->patience, std::move(source),
+                   std::move(request.body), std::move(done));
+}
+
+// A link may be followed from any page: nothing but the link gives the right,
+// and no page can make a browser add anything to it.
+std::shared_ptr<AdminCall> JsonApi::BeginLink(AdminRequest request, Done done) {
+  AdminAnswer page;
+  std::optional<FormedCall> call = FindLinkRoute(
+      service_.descriptor(), *options_.links, *options_.logger, request, page);
+  if (!call.has_value()) return Answered(done, std::move(page));
+  HttpSource source;
+  source.peer = request.peer;
+  source.is_by_link = true;
+  return BeginCall(*std::move(call), options_.max_patience, std::move(source),
+                   {}, std::move(done));
 }
 
 std::shared_ptr<AdminCall> JsonApi::BeginCall(FormedCall call,
                                               absl::Duration patience,
-                                              AdminRequest request, Done done) {
+                                              HttpSource source,
+                                              std::string body, Done done) {
   std::optional<OpenCalls::Place> place = open_.Take();
   if (!place.has_value()) return Answered(done, ConnectError(Full()));
-  const absl::Time now =
-      absl::FromUnixNanos(static_cast<int64_t>(clock_.UnixNs()));
+  source.deadline =
+      absl::FromUnixNanos(static_cast<int64_t>(clock_.UnixNs())) + patience;
   const auto begun = std::make_shared<JsonCall>(
       thread_, JsonCall::Order{.call = std::move(call),
-                               .request = std::move(request),
+                               .source = std::move(source),
+                               .body = std::move(body),
                                .patience = patience,
-                               .deadline = now + patience,
                                .place = *std::move(place),
                                .done = std::move(done)});
   begun->Begin(service_);
@@ -213,9 +237,10 @@ std::shared_ptr<AdminCall> JsonApi::BeginMethod(AdminRequest request,
   if (!status.ok()) return Answered(done, ConnectError(status));
   const auto patience = ReadPatience(request, options_.max_patience);
   if (!patience.ok()) return Answered(done, ConnectError(patience.status()));
+  HttpSource source = SourceOf(request);
   return BeginCall(
       {.method = method, .form = std::make_unique<JsonForm>(*method)},
-      *patience, std::move(request), std::move(done));
+      *patience, std::move(source), std::move(request.body), std::move(done));
 }
 
 std::shared_ptr<AdminCall> JsonApi::BeginEvents(const AdminRequest& request,
@@ -236,7 +261,7 @@ std::shared_ptr<AdminCall> JsonApi::BeginEvents(const AdminRequest& request,
       EventCall::Order{
           .method = service_.descriptor().FindMethodByName(
               request.path == kEventsPath ? "WatchProcesses" : "ReadHistory"),
-          .source = SourceOf(request, absl::InfiniteFuture()),
+          .source = SourceOf(request),
           .body = *body,
           .place = *std::move(place),
           .done = std::move(done),

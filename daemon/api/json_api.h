@@ -3,8 +3,8 @@
 // in the unary JSON form of the Connect protocol
 // (https://connectrpc.com/docs/protocol), their description, /openapi.json, and
 // the methods WatchProcesses and ReadHistory as server-sent events, /v1/events
-// and /v1/history (event_call.h), and some methods with the payload as body
-// (short_routes.h).
+// and /v1/history (event_call.h), some methods with the payload as body
+// (short_routes.h), and the pages of links to yields (link_routes.h).
 //
 // Each method of the service's descriptor is a route. A call goes through the
 // gate of the service and into the same member function as a call of gRPC
@@ -37,6 +37,8 @@
 #include "daemon/api/event_call.h"
 #include "daemon/api/open_calls.h"
 #include "daemon/calls/routed_service.h"
+#include "daemon/links/yield_links.h"
+#include "daemon/log/logging.h"
 #include "runtime/system/clock.h"
 
 namespace actord::daemon {
@@ -53,6 +55,9 @@ class JsonApi final : public AdminCalls {
     absl::Duration max_patience = absl::Hours(1);
     // The text of /openapi.json.
     std::string_view openapi;
+    // Links to yields, and the log for them; null: there are none.
+    const YieldLinks* links = nullptr;
+    Logger* logger = nullptr;
   };
 
   // INTERNAL: the system has no thread left.
@@ -63,6 +68,7 @@ class JsonApi final : public AdminCalls {
 
   [[nodiscard]] bool Takes(std::string_view path) const override;
   [[nodiscard]] size_t max_body_bytes() const override;
+  [[nodiscard]] size_t MaxBodyBytesOf(std::string_view path) const override;
   std::shared_ptr<AdminCall> Begin(AdminRequest request, Done done) override;
 
   // The number of calls that are open.
@@ -77,8 +83,13 @@ class JsonApi final : public AdminCalls {
 
   std::shared_ptr<AdminCall> BeginMethod(AdminRequest request, Done done);
   std::shared_ptr<AdminCall> BeginShort(AdminRequest request, Done done);
+  std::shared_ptr<AdminCall> BeginLink(AdminRequest request, Done done);
+  [[nodiscard]] bool IsLink(std::string_view path) const {
+    return options_.links != nullptr && path.starts_with(kLinkPath);
+  }
   std::shared_ptr<AdminCall> BeginCall(FormedCall call, absl::Duration patience,
-                                       AdminRequest request, Done done);
+                                       HttpSource source, std::string body,
+                                       Done done);
   std::shared_ptr<AdminCall> BeginEvents(const AdminRequest& request,
                                          Done done);
   [[nodiscard]] absl::Status Full() const;

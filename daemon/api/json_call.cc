@@ -7,23 +7,22 @@
 
 namespace actord::daemon {
 
-HttpSource SourceOf(const AdminRequest& request, absl::Time deadline) {
+HttpSource SourceOf(const AdminRequest& request) {
   HttpSource source;
   source.peer = request.peer;
   source.is_local_user = request.is_local_user;
   source.authorization = request.HeadersOf("authorization");
   source.traceparent = request.HeadersOf("traceparent");
-  source.deadline = deadline;
   return source;
 }
 
 JsonCall::JsonCall(std::shared_ptr<CallThread> thread, Order order)
     : thread_(std::move(thread)),
-      source_(SourceOf(order.request, order.deadline)),
+      source_(std::move(order.source)),
       patience_(order.patience),
       call_(std::move(order.call)),
       place_(std::move(order.place)),
-      body_(std::move(order.request.body)),
+      body_(std::move(order.body)),
       done_(std::move(order.done)) {}
 
 void JsonCall::Begin(const RoutedService& service) {

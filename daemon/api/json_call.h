@@ -32,7 +32,7 @@
 namespace actord::daemon {
 
 // What the gate needs of a request.
-HttpSource SourceOf(const AdminRequest& request, absl::Time deadline);
+HttpSource SourceOf(const AdminRequest& request);
 
 class JsonCall final : public DirectCall,
                        public AdminCall,
@@ -40,9 +40,9 @@ class JsonCall final : public DirectCall,
  public:
   struct Order {
     FormedCall call;
-    AdminRequest request;
+    HttpSource source;
+    std::string body;
     absl::Duration patience;
-    absl::Time deadline;
     OpenCalls::Place place;
     AdminCalls::Done done;
   };

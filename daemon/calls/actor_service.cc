@@ -24,6 +24,7 @@ ActorService::ActorService(const ServiceContext& context)
   Route("Cancel", &ActorService::Cancel);
   Route("Terminate", &ActorService::Terminate);
   Route("CompleteYield", &ActorService::CompleteYield);
+  Route("CreateYieldLink", &ActorService::CreateYieldLink);
   Route("Work", &ActorService::Work);
   Route("ListYields", &ActorService::ListYields);
   Route("ListDeadLetters", &ActorService::ListDeadLetters);

@@ -22,6 +22,7 @@
 #include "daemon/calls/waits.h"
 #include "daemon/connections/connections.h"
 #include "daemon/counters/stats.h"
+#include "daemon/links/yield_links.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/backup_thread.h"
 #include "daemon/operations/presented_tokens.h"
@@ -63,6 +64,7 @@ struct ServiceContext {
   PresentedTokens* tokens = nullptr;         // null: tokens are not configured
   BackupThread* backups = nullptr;           // null: there is no store
   HistoryThread* histories = nullptr;        // null: there is no store
+  YieldLinks* links = nullptr;               // null: there is no key for links
   BootTreeState boot_tree = BootTreeState::kNone;
 };
 
@@ -117,6 +119,9 @@ class ActorService final : public RoutedService {
   absl::Status CompleteYield(const Caller& caller,
                              v1::CompleteYieldRequest& request,
                              v1::CompleteYieldResponse& response);
+  void CreateYieldLink(const Caller& caller,
+                       v1::CreateYieldLinkRequest& request,
+                       UnaryAnswer<v1::CreateYieldLinkResponse> answer);
   absl::Status ListYields(const Caller& caller, v1::ListYieldsRequest& request,
                           v1::ListYieldsResponse& response);
   absl::Status GetProcess(const Caller& caller, v1::GetProcessRequest& request,
@@ -173,6 +178,11 @@ class ActorService final : public RoutedService {
 
   absl::StatusOr<std::shared_ptr<HistoryStream>> ReadHistory(
       const Caller& caller, const v1::ReadHistoryRequest& request);
+
+  // Signs the link, if the caller may complete its yield.
+  absl::Status MakeLink(const Access& access, const YieldLink& link,
+                        const YieldLinks& links,
+                        v1::CreateYieldLinkResponse& response);
 
   friend class RoutedService;
   // The audit line of a call; it is empty for most methods.

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -63,6 +64,26 @@ std::vector<std::string> OpenOnesOf(const std::vector<std::string>& listen) {
   return open;
 }
 
+// Without an address that a browser can reach, no link would work.
+absl::Status CheckLinks(const Config& config) {
+  if (config.admin_link_key.empty()) return absl::OkStatus();
+  if (!config.admin_api || config.admin_listen.empty()) {
+    return absl::InvalidArgumentError(
+        "admin.link_key: links lead to the admin port: set admin.listen and "
+        "admin.api, too");
+  }
+  const bool has_tcp =
+      std::any_of(config.admin_listen.begin(), config.admin_listen.end(),
+                  [](const std::string& text) {
+                    const auto address = ParseListenAddress(text);
+                    return address.ok() && !address->is_unix;
+                  });
+  if (has_tcp || !config.admin_link_url.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "admin.link_key: browsers do not reach a Unix socket: set "
+      "admin.link_url to the address of your proxy");
+}
+
 }  // namespace
 
 std::vector<std::string> OpenAdminAddresses(const Config& config) {
@@ -84,6 +105,8 @@ std::vector<std::string> OpenAddresses(const Config& config) {
 }
 
 absl::Status CheckOpenListening(const Config& config) {
+  absl::Status links = CheckLinks(config);
+  if (!links.ok()) return links;
   if (config.admin_api && !config.tls.client_ca.empty()) {
     for (const std::string& text : config.admin_listen) {
       const auto address = ParseListenAddress(text);

@@ -118,6 +118,11 @@ struct Config {
   std::vector<std::string> admin_hosts;
   // Whether the admin port has the JSON API (daemon/api/).
   bool admin_api = false;
+  // Path of the key that signs links to yields (daemon/links/); "": none.
+  std::string admin_link_key;
+  // What links begin with: "https://approve.example.com"; "": the first TCP
+  // address of the admin port.
+  std::string admin_link_url;
 
   TlsSettings tls;
 

@@ -207,6 +207,16 @@ struct ModeCodec : TextCodec {
   }
 };
 
+// "", or http:// or https://, a host, and perhaps a port and a path, without a
+// slash at the end.
+struct LinkUrlCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    absl::Status status = ParseLinkUrl(text).status();
+    if (status.ok()) value = text;
+    return status;
+  }
+};
+
 struct ListenCodec : TextCodec {
   absl::Status Parse(const std::string& text, std::string& value) const {
     const absl::StatusOr<ListenAddress> address = ParseListenAddress(text);

@@ -71,6 +71,20 @@ void AddAdminKeys(std::vector<ConfigKey>& keys) {
             "change everything. With tls.client_ca the addresses in "
             "admin.listen must be Unix sockets."},
            ACTORD_MEMBER(admin_api)));
+  keys.push_back(
+      Single({"admin.link_key", "admin-link-key", "PATH",
+              "File with the key that signs links to yields; the daemon makes "
+              "it, with mode 0600, if it does not exist, and does not start if "
+              "other users can read it. Needs admin.api. A new key makes all "
+              "links invalid. Empty: no links can be made."},
+             TextCodec{}, ACTORD_MEMBER(admin_link_key)));
+  keys.push_back(
+      Single({"admin.link_url", "admin-link-url", "URL",
+              "What links to yields begin with, such as "
+              "https://approve.example.com, for people who reach the admin "
+              "port through a proxy; its host is also one of admin.hosts. "
+              "Empty: http:// and the first TCP address of admin.listen."},
+             LinkUrlCodec{}, ACTORD_MEMBER(admin_link_url)));
 }
 
 void AddTlsKeys(std::vector<ConfigKey>& keys) {

@@ -1,6 +1,8 @@
 #include "daemon/settings/config_text.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <limits>
 
 #include "absl/strings/ascii.h"
@@ -71,6 +73,27 @@ std::string QuoteToml(std::string_view text) {
 bool ListenAddress::IsLocal() const {
   return is_unix || host == "localhost" || host == "::1" ||
          host.starts_with("127.");
+}
+
+absl::StatusOr<std::string> ParseLinkUrl(std::string_view text) {
+  if (text.empty()) return "";
+  std::string_view rest;
+  for (const std::string_view scheme : {"https://", "http://"}) {
+    if (text.starts_with(scheme)) rest = text.substr(scheme.size());
+  }
+  const bool is_plain = std::all_of(rest.begin(), rest.end(), [](char c) {
+    return c > ' ' && c <= '~' && std::strchr("\"'<>?#\\@", c) == nullptr;
+  });
+  const size_t end = rest.starts_with('[')
+                         ? std::min(rest.find(']'), rest.size() - 1) + 1
+                         : std::min(rest.find_first_of(":/"), rest.size());
+  if (!is_plain || end == 0 || rest.ends_with('/')) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", std::string(text),
+        "\" is not a URL such as https://approve.example.com, without a slash "
+        "at the end"));
+  }
+  return std::string(rest.substr(0, end));
 }
 
 absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {

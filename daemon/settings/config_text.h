@@ -40,4 +40,8 @@ struct ListenAddress {
 };
 absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text);
 
+// The host of "http://HOST", "https://HOST:PORT/PATH" and the like, without a
+// slash at the end; "" for "".
+absl::StatusOr<std::string> ParseLinkUrl(std::string_view text);
+
 }  // namespace actord::daemon

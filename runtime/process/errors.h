@@ -20,6 +20,8 @@ namespace actord::runtime {
 namespace reason {
 inline constexpr std::string_view kInvalidPid = "INVALID_PID";
 inline constexpr std::string_view kInvalidYieldToken = "INVALID_YIELD_TOKEN";
+inline constexpr std::string_view kYieldNotWaiting = "YIELD_NOT_WAITING";
+inline constexpr std::string_view kLinksOff = "LINKS_OFF";
 inline constexpr std::string_view kInvalidPageToken = "INVALID_PAGE_TOKEN";
 inline constexpr std::string_view kInvalidResumeToken = "INVALID_RESUME_TOKEN";
 inline constexpr std::string_view kInvalidField = "INVALID_FIELD";

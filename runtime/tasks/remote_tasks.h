@@ -53,6 +53,13 @@ enum class CompleteAnswer {
   kUnknown,      // this yield or attempt never existed, or was forgotten
 };
 
+enum class YieldFate {
+  kWaiting,
+  kAnswered,
+  kEnded,    // before any answer, as kExpired
+  kUnknown,  // as above
+};
+
 using RemoteWorkerId = uint64_t;  // 0: no worker
 
 // Wake announces that Take may return tasks or cancels. The runtime calls it on
@@ -143,6 +150,9 @@ class RemoteTasks {
   // there is no such yield.
   [[nodiscard]] virtual std::optional<std::string> CommandOf(
       const YieldToken& token) const = 0;
+
+  // What has become of a yield.
+  [[nodiscard]] virtual YieldFate FateOf(const YieldToken& token) = 0;
 
   // Whether `by` may answer the yield: `by` sees its process, or is the owner
   // of the worker that held the yield last. False also for a yield that never

@@ -179,6 +179,19 @@ CompleteAnswer TaskTable::WhatBecame(const TaskToken& token,
                                           : CompleteAnswer::kConflict;
 }
 
+YieldFate TaskTable::FateOf(const YieldToken& token) {
+  const MutexLock lock(mutex_);
+  if (Find(token) != nullptr) return YieldFate::kWaiting;
+  switch (WhatBecame({.yield = token}, std::nullopt)) {
+    case CompleteAnswer::kConflict:
+      return YieldFate::kAnswered;
+    case CompleteAnswer::kExpired:
+      return YieldFate::kEnded;
+    default:
+      return YieldFate::kUnknown;
+  }
+}
+
 void TaskTable::Remember(const YieldToken& token, Ended ended,
                          uint64_t age_ns) {
   Forget(/*room=*/1);

@@ -92,6 +92,7 @@ class TaskTable final : public RemoteTasks {
                                const TaskBatchLimits& limits) override;
   [[nodiscard]] std::optional<std::string> CommandOf(
       const YieldToken& token) const override;
+  [[nodiscard]] YieldFate FateOf(const YieldToken& token) override;
   [[nodiscard]] bool MayAnswer(const YieldToken& token,
                                Owner by) const override;
   CompleteAnswer Complete(const TaskToken& token,

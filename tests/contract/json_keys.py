@@ -187,6 +187,8 @@ def letters_and_yields(scenario):
     for _ in range(3):
         run("submit", "probe", pay, "--method", "yield")
     yields = each("yields []", "Yield", "yields")
+    one("yields link", "CreateYieldLinkResponse", "yields", "link",
+        yields[0]["token"])
     one("complete", "CompleteYieldResponse", "complete", yields[0]["token"], "1")
     scenario.stream("work", {}, "work", "payment.*", "--count", "1", "--exec", "cat")
     # A result that the daemon refuses.
@@ -270,7 +272,8 @@ def lines():
         daemon = Daemon(folder, (
             "--plugin-dir", places.PLUGINS, "--plugin-dir", plugins, "--boot-tree",
             tree, "--external", "payment.*", "--watch-max-events", "8",
-            "--log-format", "json", "--log-level", "debug"))
+            "--admin-listen", "127.0.0.1:0", "--admin-api", "--admin-link-key",
+            Path(folder, "link.key"), "--log-format", "json", "--log-level", "debug"))
         try:
             scenario = Scenario(daemon)
             processes(scenario)

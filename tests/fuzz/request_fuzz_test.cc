@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/links/link_request.h"
+#include "daemon/links/yield_link.h"
 #include "daemon/wire/proto_dead_letters.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_watch.h"
@@ -184,6 +186,29 @@ TEST(RequestFuzz, CompleteYield) {
     if (completion->result.code == absl::StatusCode::kOk) {
       ExpectWithinLimits(completion->result.payload);
     }
+    return absl::OkStatus();
+  });
+}
+
+TEST(RequestFuzz, CreateYieldLink) {
+  v1::CreateYieldLinkRequest seed;
+  seed.set_token("1.5.2a.1.9");
+  seed.mutable_expires_in()->set_seconds(3600);
+  seed.set_text("Refund?");
+  seed.add_values("approve");
+  seed.add_values("decline");
+  const LinkKey key{1};
+  const absl::Time now = absl::FromUnixSeconds(1'800'000'000);
+  FuzzRequest(seed, [&](v1::CreateYieldLinkRequest* request) {
+    const auto link = ReadCreateYieldLink(*request, now);
+    if (!link.ok()) return link.status();
+    const absl::Duration left =
+        absl::FromUnixSeconds(static_cast<int64_t>(link->expires_unix_s)) - now;
+    EXPECT_GE(left, absl::Seconds(1));
+    EXPECT_LE(left, absl::Hours(30 * 24) + absl::Seconds(1));
+    const auto read = ReadLink(key, SignLink(key, *link));
+    EXPECT_TRUE(read.has_value() && read->values == link->values &&
+                read->text == request->text());
     return absl::OkStatus();
   });
 }

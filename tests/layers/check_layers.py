@@ -94,6 +94,7 @@ MAY_INCLUDE = [
     ("runtime/store/", SYSTEM | {"abi", "sdk", "text", "absl", "runtime", "rocksdb"}),
     ("runtime/", SYSTEM | {"abi", "sdk", "text", "rules", "absl", "runtime"}),
     ("daemon/tls/", SYSTEM | RPC | {"text", "runtime", "daemon", "openssl"}),
+    ("daemon/links/", SYSTEM | RPC | {"text", "identity", "runtime", "daemon", "openssl"}),
     ("daemon/admin/", SYSTEM | {"absl", "runtime", "daemon", "json", "boost"}),
     ("daemon/", SYSTEM | RPC | {
         "abi", "sdk", "text", "handlers", "identity", "runtime", "daemon", "spdlog",
@@ -151,9 +152,8 @@ LAYERS = {
         "listening",
         "connections",
         "plugins",
-        "wire",
-        "access",
-        "operations",
+        "wire", "access",
+        "operations", "links",
         "streams", "admin", "console", "calls", "api",
     ],
     "client": [

@@ -90,7 +90,7 @@ TEST(MethodRules, RequestsOfAuditedMethodsHoldNoPayload) {
     EXPECT_EQ(method.server_streaming(), method.name() == "Backup")
         << method.name();
   }
-  EXPECT_EQ(audited, 10);
+  EXPECT_EQ(audited, 11);
 }
 
 TEST(MethodRules, TheDocsHaveTheSameTable) {

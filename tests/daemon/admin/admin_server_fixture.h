@@ -38,6 +38,10 @@ class HeldCall : public AdminCalls,
     return path == "/call";
   }
   [[nodiscard]] size_t max_body_bytes() const override { return 8 << 10; }
+  [[nodiscard]] size_t MaxBodyBytesOf(
+      std::string_view /*path*/) const override {
+    return 8 << 10;
+  }
   std::shared_ptr<AdminCall> Begin(AdminRequest request, Done done) override {
     const absl::MutexLock lock(&mutex_);
     request_ = std::move(request);

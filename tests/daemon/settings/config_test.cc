@@ -39,6 +39,8 @@ const std::map<std::string, Sample>& Samples() {
       {"admin.listen", {{"[::1]:1", "unix:/a"}, "[\"[::1]:1\", \"unix:/a\"]"}},
       {"admin.hosts", {{"actord.example"}, "[\"actord.example\"]"}},
       {"admin.api", {{"true"}, "true"}},
+      {"admin.link_key", {{"/tmp/k"}, "\"/tmp/k\""}},
+      {"admin.link_url", {{"https://a:1/b"}, "\"https://a:1/b\""}},
       {"tls.certificate", {{"/etc/a.pem"}, "\"/etc/a.pem\""}},
       {"tls.key", {{"/etc/a.key"}, "\"/etc/a.key\""}},
       {"tls.client_ca", {{"/etc/ca.pem"}, "\"/etc/ca.pem\""}},
@@ -367,24 +369,22 @@ TEST(Config, ChecksRelatedLimitsAfterAllSources) {
   const auto together = LoadConfig(
       "", CommandLineValues({"--max-mailbox-bytes", "17MiB"}), environment);
   ASSERT_FALSE(together.ok());
-  EXPECT_THAT(std::string(together.status().message()),
-              testing::StartsWith("configuration: max_mailbox_bytes"));
+  EXPECT_THAT(together.status().ToString(),
+              HasSubstr(": configuration: max_mailbox_bytes"));
 
   const auto other = LoadConfig(
       "",
       CommandLineValues({"--max-mailbox-bytes", "64MiB", "--workers", "257"}),
       environment);
   ASSERT_FALSE(other.ok());
-  EXPECT_THAT(std::string(other.status().message()),
-              testing::StartsWith("--workers: "));
+  EXPECT_THAT(other.status().ToString(), HasSubstr("T: --workers: "));
 }
 
 TEST(Config, RequiresAnAddress) {
   const auto config =
       LoadConfig("", {}, FakeEnvironment({{"ACTORD_LISTEN", ""}}));
   ASSERT_FALSE(config.ok());
-  EXPECT_THAT(std::string(config.status().message()),
-              HasSubstr("server.listen"));
+  EXPECT_THAT(config.status().ToString(), HasSubstr("server.listen"));
 }
 
 TEST(Config, IgnoresOtherVariables) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 namespace actord::daemon {
@@ -109,6 +110,23 @@ TEST(ConfigText, RefusesInvalidListenAddresses) {
 TEST(ConfigText, QuotesTextsForToml) {
   EXPECT_EQ(QuoteToml("plain"), "\"plain\"");
   EXPECT_EQ(QuoteToml("a\"b\\c\nd\x7f"), "\"a\\\"b\\\\c\\u000ad\\u007f\"");
+}
+
+TEST(LinkUrlText, NamesTheHost) {
+  for (const auto& [text, host] :
+       std::map<std::string, std::string>{{"", ""},
+                                          {"http://a", "a"},
+                                          {"https://a.b:1/c/d", "a.b"},
+                                          {"https://[::1]:1", "[::1]"}}) {
+    const auto parsed = ParseLinkUrl(text);
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(*parsed, host) << text;
+  }
+  for (const char* const text :
+       {"a", "ftp://a", "http://", "http://a/", "http://:1", "http://a b",
+        "http://a?b", "http://a#b", "http://u@a", "http://a\"", "http:///a"}) {
+    EXPECT_FALSE(ParseLinkUrl(text).ok()) << text;
+  }
 }
 
 }  // namespace

@@ -41,7 +41,9 @@ class Tenants(TokenCase):
         self.carol_token = carol
         workers = {name: self.token("worker", "--work", "payment.*", name=name)
                    for name in ("tills", "others")}
-        self.daemon = self.serve()
+        self.daemon = self.serve(
+            "--admin-listen", "127.0.0.1:0", "--admin-api", "--admin-link-key",
+            self.directory / "link.key")
         self.alice = self.connect_with(self.daemon, self.alice_token)
         self.bob = self.connect_with(self.daemon, bob)
         self.bob_ops = self.connect_with(self.daemon, bob_ops)

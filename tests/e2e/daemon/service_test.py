@@ -85,7 +85,7 @@ class Reflection(DaemonCase):
         self.assertEqual(
             {method.name for method in service.method},
             {"Submit", "Send", "SendStream", "SubmitStream", "Call",
-             "CompleteYield", "Work", "Shutdown",
+             "CompleteYield", "CreateYieldLink", "Work", "Shutdown",
              "Await", "Cancel", "Terminate", "GetProcess", "ListProcesses",
              "ListNames", "ListYields", "ListDeadLetters", "GetDeadLetter",
              "ResendDeadLetter", "DropDeadLetters", "WatchProcesses",

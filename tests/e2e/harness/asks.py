@@ -208,6 +208,11 @@ class Asks:
                 token=token, result=payload_pb2.Payload(data=b"1"))
             for token in (thing.token, thing.token + ".1")))
 
+    def CreateYieldLink(self, thing):
+        return self._unary("CreateYieldLink", *(
+            yield_pb2.CreateYieldLinkRequest(token=token)
+            for token in (thing.token, thing.token + ".1")))
+
     def Work(self, thing):
         worker = RemoteWorker(self.stub, "manual.*")
         task = work_pb2.Task(token=thing.token + ".1")

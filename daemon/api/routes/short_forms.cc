@@ -1,4 +1,4 @@
-#include "daemon/api/short_forms.h"
+#include "daemon/api/routes/short_forms.h"
 
 #include <actord/text.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/api/short_routes.h"
+#include "daemon/api/routes/short_routes.h"
 
 #include <array>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "daemon/api/connect_error.h"
 #include "daemon/api/http_fields.h"
 #include "daemon/api/http_status.h"
-#include "daemon/api/short_forms.h"
+#include "daemon/api/routes/short_forms.h"
 
 namespace actord::daemon {
 namespace {
