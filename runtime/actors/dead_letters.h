@@ -85,8 +85,8 @@ class LetterLog {
   // The letters at these positions are no longer kept.
   virtual void Forget(const std::vector<uint64_t>& positions) = 0;
   // Writes a message that a process has not taken into the journal, as a letter
-  // of `owner`, and returns its position; 0: the journal takes no record.
-  // Precondition: `to` is a durable process whose end is in the journal.
+  // of `owner`, and returns its position; 0: the journal takes no record, or
+  // `to` is no durable process that has ended.
   virtual uint64_t Keep(const Envelope& message, const Pid& to,
                         Owner owner) = 0;
   // Sends a letter again, as DeadLetters::Resend does. `position`: the position

@@ -28,6 +28,8 @@ void LetterJournal::Forget(const std::vector<uint64_t>& positions) {
 
 uint64_t LetterJournal::Keep(const Envelope& message, const Pid& to,
                              Owner owner) {
+  // The record would be a message for a process that lives.
+  if (!IsHomePid(to) || processes_.Lives(to)) return 0;
   records::Input input{.to = to,
                        .kind = records::InputKind::kMessages,
                        .owner = owner,

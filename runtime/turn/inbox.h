@@ -105,8 +105,8 @@ class Inbox {
  private:
   // (Not inlined: few processes end with events left.)
   [[gnu::noinline]] void EmptyRest(Process& process, Turn& turn);
-  // Moves the handed-on messages of the batch back to `urgent_taken`, because an
-  // order ends the process before the step that would have got them.
+  // Moves the handed-on messages of the batch back to `urgent_taken`, because
+  // an order ends the process before the step that would have got them.
   void GiveBackUnseen(Process& process, Turn& turn);
   // Empties `urgent_taken`.
   void DropUrgent(Process& process);
