@@ -99,15 +99,24 @@ class Accounts:
 
     def wait_until_idle(self, workers, connections):
         """Until nothing is under way: only so many remote workers and connections of
-        clients are there, and nothing is queued."""
+        clients are there, and nothing is queued. A client that has made no call since
+        the daemon was killed has no connection."""
+        wanted = {"streams_open": workers, "remote_workers": workers,
+                  "connections_open": connections,
+                  "processes_live": len(self._stage.receivers), "queued": 0}
+        found = {}
+
         def idle():
             counters = self._actor.status().counters
-            return (counters.streams_open == counters.remote_workers == workers
-                    and counters.connections_open == connections
-                    and counters.processes_live == len(self._stage.receivers)
-                    and not self._queued())
+            found.update({name: getattr(counters, name) for name in wanted
+                          if name != "queued"}, queued=self._queued())
+            return (found | {"connections_open": 0} == wanted | {"connections_open": 0}
+                    and found["connections_open"] <= connections)
 
-        wait_until(idle, "the daemon to be idle")
+        try:
+            wait_until(idle, "the daemon to be idle")
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}: {found} is not {wanted}") from None
 
     def _queued(self):
         listed = self._actor.stub.ListProcesses(
