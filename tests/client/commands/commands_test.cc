@@ -334,7 +334,7 @@ TEST_F(Commands, EveryUsageErrorExitsWith2AndWritesNoData) {
            {"shutdown", "--mode", "later"},
            {"shutdown", "--deadline", "5"},
            {"status", "--timeout", "-1s"},
-           {"completion", "fish"}}) {
+           {"completion", "csh"}}) {
     const CliResult result = Run(arguments);
     EXPECT_EQ(result.status, ExitStatus::kUsage)
         << testing::PrintToString(arguments);
@@ -378,13 +378,17 @@ TEST_F(Commands, VersionIsPrinted) {
 }
 
 TEST_F(Commands, CompletionOffersCommandsOptionsAndChoices) {
-  const std::string script = Run({"completion", "bash"}).out;
-  EXPECT_THAT(script, HasSubstr("submit send call await"));
-  EXPECT_THAT(script, HasSubstr("--from-file"));
-  EXPECT_THAT(script, HasSubstr("nested=\"load list check \""));
-  EXPECT_THAT(script, HasSubstr("--new-processes-only"));
-  EXPECT_THAT(script, HasSubstr("ready running blocked idle"));
-  EXPECT_THAT(script, HasSubstr("complete -o default -F _actorctl actorctl"));
+  EXPECT_EQ(Run({"__complete", "sub"}).out,
+            "submit\tStart a process, or many from a file\n");
+  EXPECT_THAT(Run({"__complete", "submit", "--from"}).out,
+              StartsWith("--from-file\tSubmit each line"));
+  EXPECT_EQ(Run({"__complete", "plugin", "lis"}).out,
+            "list\tList the versions of plugins, and their processes\n");
+  EXPECT_EQ(Run({"__complete", "ps", "--state", "r"}).out,
+            "ready\t\nrunning\t\n");
+  EXPECT_EQ(Run({"__complete"}).out, "");
+  EXPECT_THAT(Run({"completion", "bash"}).out,
+              HasSubstr("complete -o default -F _actorctl actorctl"));
 }
 
 }  // namespace

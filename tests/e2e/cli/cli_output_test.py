@@ -1,6 +1,7 @@
 """What all commands of actorctl have in common: formats, usage, exit statuses."""
 
 import json
+import os
 import signal
 import subprocess
 import unittest
@@ -178,10 +179,12 @@ class Usage(CliCase):
         """What bash offers for the last of the words."""
         done = subprocess.run(
             ["bash", "--norc", "-euc", script + """
-COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-_actorctl actorctl "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
+_actorctl
 printf '%s\\n' "${COMPREPLY[@]}"
-""", "bash", *words], capture_output=True, text=True, check=True)
+""", "bash", *words], capture_output=True, text=True, check=True,
+            env=places.clean_environment(
+                PATH=f"{places.ACTORCTL.parent}:{os.environ['PATH']}"))
         self.assertEqual(done.stderr, "")
         return done.stdout.split()
 
