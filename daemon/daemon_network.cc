@@ -216,7 +216,7 @@ absl::Status Daemon::StartAdmin() {
     }
     const int port = (*listener)->port();
     names.push_back(port == 0 ? address : WithPort(address, port));
-    if (port != 0 && of_links.empty()) {
+    if (of_links.empty() && CanBeVisited(address)) {
       of_links = absl::StrCat("http://", names.back());
     }
     options->listeners.push_back(*std::move(listener));

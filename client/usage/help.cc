@@ -4,6 +4,7 @@
 
 #include "client/output/text.h"
 #include "client/usage/complaint.h"
+#include "identity/token_text.h"
 
 namespace actord::client {
 
@@ -22,7 +23,9 @@ ExitStatus PrintHelp(const CLI::App& app,
     const CLI::App* const next = FindCommand(*command, arguments[i]);
     if (next == nullptr) {
       environment.err << "actorctl: "
-                      << OneLine(NoSuchCommand(*command, arguments[i])) << "\n";
+                      << identity::RedactTokens(
+                             OneLine(NoSuchCommand(*command, arguments[i])))
+                      << "\n";
       return ExitStatus::kUsage;
     }
     command = next;

@@ -203,6 +203,8 @@ void AdminConnection::Write(const AdminAnswer& answer, bool is_head,
   const auto fill = [&](auto& response) {
     FillHead(answer, response.base());
     response.keep_alive(!is_last);
+    // A 304 may only give the length of the file, which stays with the client.
+    if (response.result() == http::status::not_modified) return;
     response.content_length(answer.body.size());
   };
   if (is_head) {

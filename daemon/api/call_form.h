@@ -43,9 +43,14 @@ class CallForm {
     return ConnectError(error);
   }
 
+  // Called once when the method has returned, also if nobody waits for the
+  // answer any more.
+  virtual void Finished(const absl::Status& /*status*/,
+                        const std::string& /*bytes*/) {}
+
   // Whether the end of the client's patience is no error: the client has only
-  // said how long it likes to wait. Then Late is the answer, if the call could
-  // be taken back; otherwise the call is still answered.
+  // said how long it is willing to wait. Then Late is the answer, if the call
+  // could be taken back; otherwise the call is still answered.
   [[nodiscard]] virtual bool may_be_late() const { return false; }
   virtual AdminAnswer Late() { return {}; }
 

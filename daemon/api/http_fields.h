@@ -23,8 +23,8 @@ std::string ValueOf(const AdminRequest& request, std::string_view name);
 // Whether the body is said to be JSON in UTF-8.
 bool IsJson(const AdminRequest& request);
 
-// Whether a page of another site calls. No such page may call, whatever the
-// browser permits it. A page of this port may.
+// Whether a page of another site calls. Such a page may not call, even if
+// the browser would let it. A page of this port may.
 bool IsForeignPage(const AdminRequest& request);
 
 // `text` without percent-encoding. What is not well encoded stays as it is.

@@ -214,7 +214,7 @@ std::shared_ptr<AdminCall> JsonApi::BeginCall(FormedCall call,
                                               HttpSource source,
                                               std::string body, Done done) {
   std::optional<OpenCalls::Place> place = open_.Take();
-  if (!place.has_value()) return Answered(done, ConnectError(Full()));
+  if (!place.has_value()) return Answered(done, call.form->Refuse(Full()));
   source.deadline =
       absl::FromUnixNanos(static_cast<int64_t>(clock_.UnixNs())) + patience;
   const auto begun = std::make_shared<JsonCall>(

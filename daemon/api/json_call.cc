@@ -65,7 +65,8 @@ void JsonCall::Finished(const absl::Status& status, const std::string& bytes) {
   wait_.reset();
   if (status.ok() && BeginNext(bytes)) return;
   place_.reset();
-  // Null: a deadline came before.
+  call_.form->Finished(status, bytes);
+  // Null: a deadline came before, or the client has gone.
   if (done_ == nullptr) return;
   if (!status.ok()) return Answer(call_.form->Refuse(status));
   absl::StatusOr<AdminAnswer> answer = call_.form->Write(bytes);

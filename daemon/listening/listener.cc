@@ -80,17 +80,6 @@ int OpenSocket(const sockaddr* address, socklen_t length, bool is_dual) {
   return -error;
 }
 
-bool IsWildcard(const addrinfo& entry) {
-  if (entry.ai_family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, entry.ai_addr, sizeof v4);
-    return v4.sin_addr.s_addr == htonl(INADDR_ANY);
-  }
-  sockaddr_in6 v6{};
-  std::memcpy(&v6, entry.ai_addr, sizeof v6);
-  return IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
-}
-
 int PortOf(int fd) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
@@ -117,7 +106,7 @@ bool IsRepeated(const addrinfo* list, const addrinfo& entry) {
 
 // Binds the entry with this port; returns the socket or the negative errno.
 int OpenEntry(const addrinfo& entry, int port) {
-  if (IsWildcard(entry)) {
+  if (IsWildcard(entry.ai_addr)) {
     // As gRPC does: a wildcard of either family accepts both families, if the
     // system has IPv6.
     sockaddr_in6 any{};

@@ -39,7 +39,8 @@ bool IsLocal(const sockaddr* address) {
   return IsLoopbackV4(mapped);
 }
 
-bool IsOpenName(const std::string& host) {
+// Whether one of the addresses of the host has the property.
+bool AnyAddress(const std::string& host, bool (*has)(const sockaddr*)) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
@@ -49,7 +50,7 @@ bool IsOpenName(const std::string& host) {
                                                                  freeaddrinfo);
   for (const addrinfo* entry = found; entry != nullptr;
        entry = entry->ai_next) {
-    if (!IsLocal(entry->ai_addr)) return true;
+    if (has(entry->ai_addr)) return true;
   }
   return false;
 }
@@ -59,7 +60,8 @@ std::vector<std::string> OpenOnesOf(const std::vector<std::string>& listen) {
   for (const std::string& text : listen) {
     const auto address = ParseListenAddress(text);
     if (!address.ok() || address->is_unix) continue;
-    if (IsOpenName(address->host)) open.push_back(text);
+    const auto is_open = [](const sockaddr* of) { return !IsLocal(of); };
+    if (AnyAddress(address->host, is_open)) open.push_back(text);
   }
   return open;
 }
@@ -72,19 +74,23 @@ absl::Status CheckLinks(const Config& config) {
         "admin.link_key: links lead to the admin port: set admin.listen and "
         "admin.api, too");
   }
-  const bool has_tcp =
-      std::any_of(config.admin_listen.begin(), config.admin_listen.end(),
-                  [](const std::string& text) {
-                    const auto address = ParseListenAddress(text);
-                    return address.ok() && !address->is_unix;
-                  });
-  if (has_tcp || !config.admin_link_url.empty()) return absl::OkStatus();
+  const bool can_be_visited = std::any_of(
+      config.admin_listen.begin(), config.admin_listen.end(), CanBeVisited);
+  if (can_be_visited || !config.admin_link_url.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "admin.link_key: browsers do not reach a Unix socket: set "
-      "admin.link_url to the address of your proxy");
+      "admin.link_key: browsers reach neither a Unix socket nor an address "
+      "such "
+      "as 0.0.0.0: set admin.link_url to the address that people use, for "
+      "example that of your proxy");
 }
 
 }  // namespace
+
+bool CanBeVisited(const std::string& text) {
+  const auto address = ParseListenAddress(text);
+  return address.ok() && !address->is_unix &&
+         !AnyAddress(address->host, IsWildcard);
+}
 
 std::vector<std::string> OpenAdminAddresses(const Config& config) {
   return OpenOnesOf(config.admin_listen);

@@ -21,9 +21,14 @@ std::vector<std::string> OpenAddresses(const Config& config);
 // The same for the addresses of the admin port.
 std::vector<std::string> OpenAdminAddresses(const Config& config);
 
+// Whether a browser can be sent to the address: it is TCP, and no wildcard such
+// as 0.0.0.0.
+bool CanBeVisited(const std::string& address);
+
 // INVALID_ARGUMENT: without server.insecure_listen there is such an address,
 // and it has no TLS. (The admin port never has TLS.) Or clients need
-// certificates, and could call the JSON API over TCP without one.
+// certificates, and could call the JSON API over TCP without one. Or links are
+// made, and no address can be visited.
 absl::Status CheckOpenListening(const Config& config);
 
 }  // namespace actord::daemon

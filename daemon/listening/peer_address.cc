@@ -91,4 +91,15 @@ std::string AddressGroup(const sockaddr_storage& address) {
   return absl::StrCat(Text(AF_INET6, &v6.sin6_addr), "/64");
 }
 
+bool IsWildcard(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, address, sizeof v4);
+    return v4.sin_addr.s_addr == htonl(INADDR_ANY);
+  }
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, address, sizeof v6);
+  return IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr);
+}
+
 }  // namespace actord::daemon

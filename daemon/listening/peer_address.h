@@ -1,4 +1,5 @@
-// The address of a connection's client: its name, and its part of the limits.
+// Addresses of sockets: the name of a connection's client, and its part of the
+// limits.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -22,5 +23,9 @@ std::string SocketAddressText(const sockaddr_storage& address);
 // because one host may use every address of its network. "" for a Unix socket,
 // whose clients have no address.
 std::string AddressGroup(const sockaddr_storage& address);
+
+// Whether the address stands for all addresses of the machine, as 0.0.0.0 does.
+// For IPv4 and IPv6.
+bool IsWildcard(const sockaddr* address);
 
 }  // namespace actord::daemon

@@ -227,7 +227,10 @@ void Inbox::DropMessages(const Process& process, Turn& turn,
                          Envelope* envelope) {
   GiveBytes(*envelope);
   const Pid to = processes_.PidOf(process, envelope->generation);
-  const Owner owner = process.owner.load(std::memory_order_relaxed);
+  // The owner of a process that was here before is not known any more.
+  const Owner owner = envelope->generation == turn.generation
+                          ? process.owner.load(std::memory_order_relaxed)
+                          : Owner::kNobody;
   if (envelope->type != kEventChain) {
     turn.Took(1, envelope->units());
     undelivered_.Drop(envelope, to, DeadLetterReason::kDroppedAtEnd, owner,

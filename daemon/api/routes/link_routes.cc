@@ -39,11 +39,15 @@ class LinkForm final : public CallForm {
     return absl::OkStatus();
   }
 
+  // Logs the answer, also if the client has gone. A refusal has changed
+  // nothing, and has no line: whoever has a link could fill the log.
+  void Finished(const absl::Status& status, const std::string& bytes) override {
+    if (!status.ok()) return;
+    Log(v1::CompleteYieldResponse::Answer_Name(AnswerOf(bytes)));
+  }
+
   absl::StatusOr<AdminAnswer> Write(const std::string& bytes) override {
-    v1::CompleteYieldResponse response;
-    response.ParseFromString(bytes);
-    Log(v1::CompleteYieldResponse::Answer_Name(response.answer()));
-    switch (response.answer()) {
+    switch (AnswerOf(bytes)) {
       case v1::CompleteYieldResponse::ANSWER_ACCEPTED:
         return DonePage(value_);
       case v1::CompleteYieldResponse::ANSWER_DUPLICATE:
@@ -57,8 +61,7 @@ class LinkForm final : public CallForm {
   }
 
   // The process has no room, the disk is full, the daemon ends.
-  AdminAnswer Refuse(const absl::Status& error) override {
-    Log(absl::StatusCodeToString(error.code()));
+  AdminAnswer Refuse(const absl::Status& /*error*/) override {
     AdminAnswer answer = TextPage(
         kHttpUnavailable, "This cannot be answered now",
         "Try again in a minute. However often you try, one answer counts.");
@@ -67,6 +70,12 @@ class LinkForm final : public CallForm {
   }
 
  private:
+  static v1::CompleteYieldResponse::Answer AnswerOf(const std::string& bytes) {
+    v1::CompleteYieldResponse response;
+    response.ParseFromString(bytes);
+    return response.answer();
+  }
+
   void Log(const std::string& result) const {
     const std::string value =
         link_.values.empty()
@@ -121,8 +130,8 @@ std::optional<FormedCall> FindLinkRoute(
     Logger& logger, const AdminRequest& request, AdminAnswer& answer) {
   const bool is_post = request.method == "POST";
   if (!is_post && request.method != "GET" && request.method != "HEAD") {
-    answer = TextPage(kHttpMethodNotAllowed, "This link cannot be used so",
-                      "Open it in a browser.");
+    answer = TextPage(kHttpMethodNotAllowed, "Open this link in a browser",
+                      "A browser shows what can be answered.");
     answer.allow = "GET, HEAD, POST";
     return std::nullopt;
   }
@@ -136,7 +145,8 @@ std::optional<FormedCall> FindLinkRoute(
     answer = ExpiredLinkPage();
     return std::nullopt;
   }
-  if (!is_post) {
+  // A link that is used again begins no call, however often.
+  if (!is_post || links.Fate(*link) != runtime::YieldFate::kWaiting) {
     answer = ShowPage(links, *link);
     return std::nullopt;
   }

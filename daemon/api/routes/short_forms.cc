@@ -172,7 +172,7 @@ class OutcomeOfSubmitted final : public OutcomeOf {
   OutcomeOfSubmitted(ShortParts parts, v1::SubmitResponse submitted)
       : OutcomeOf(std::move(parts)), submitted_(std::move(submitted)) {}
 
-  // The client likes to wait, but has what it needs without it.
+  // The client already has the PID.
   AdminAnswer Refuse(const absl::Status& /*error*/) override { return Late(); }
   AdminAnswer Late() override {
     return OrError(SubmittedAnswer(kHttpAccepted, submitted_));
@@ -200,7 +200,7 @@ class Submission final : public ShortForm {
     v1::SubmitResponse response;
     response.ParseFromString(bytes);
     const bool is_new = !response.duplicate() && !response.delivered();
-    // A client that waits gets here if its time is over before the call.
+    // Reached if the client's wait ends before Submit is answered.
     return SubmittedAnswer(parts().waits ? kHttpAccepted
                            : is_new      ? kHttpCreated
                                          : kHttpOk,

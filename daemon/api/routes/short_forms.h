@@ -22,7 +22,7 @@ struct ShortParts {
   std::string content_type;  // "": there is none
   // The values of all headers Idempotency-Key.
   std::vector<std::string> keys;
-  // The client has said how long it likes to wait.
+  // The client has said how long it is willing to wait.
   bool waits = false;
 };
 

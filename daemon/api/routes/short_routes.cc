@@ -102,7 +102,7 @@ const Route* FindRoute(const AdminRequest& request, std::string_view prefix,
   return nullptr;
 }
 
-// The time that the client likes to wait; nullopt: the client does not say.
+// How long the client is willing to wait; nullopt: the client does not say.
 // Takes the parameter wait out of the query. INVALID_ARGUMENT: it is no number.
 absl::StatusOr<std::optional<absl::Duration>> TakeWait(
     const AdminRequest& request, absl::Duration most, std::string& query) {

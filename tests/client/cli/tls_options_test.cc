@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/calls/endpoint.h"
 
 namespace actord::client {
@@ -37,7 +39,9 @@ class TlsOptionsTest : public testing::Test {
   }
 
   std::string Write(const std::string& name, const std::string& text) {
-    written_.push_back(testing::TempDir() + "actorctl_tls_" + name);
+    // The tests of this file run at the same time, in processes of their own.
+    written_.push_back(
+        absl::StrCat(testing::TempDir(), "actorctl_tls_", getpid(), "_", name));
     std::ofstream(written_.back()) << text;
     return written_.back();
   }

@@ -142,9 +142,10 @@ TEST_F(TopCommand, OnceFailsLikeOtherCommands) {
 }
 
 TEST_F(TopCommand, IsInShellCompletion) {
-  const std::string script = Run({"completion", "bash"}).out;
-  EXPECT_THAT(script, HasSubstr("top) words+="));
-  EXPECT_THAT(script, HasSubstr("--sort) COMPREPLY=($(compgen -W \"pid type "));
+  EXPECT_THAT(Run({"__complete", "to"}).out, HasSubstr("top"));
+  EXPECT_THAT(Run({"__complete", "top", "--so"}).out, HasSubstr("--sort"));
+  EXPECT_THAT(Run({"__complete", "top", "--sort", ""}).out,
+              HasSubstr("pid\t\ntype\t\n"));
 }
 
 }  // namespace

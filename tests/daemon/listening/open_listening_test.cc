@@ -79,6 +79,23 @@ TEST(OpenListening, JsonApiIsNoWayAroundClientCertificates) {
   EXPECT_TRUE(CheckOpenListening(config).ok());
 }
 
+TEST(OpenListening, LinksNeedAnAddressThatPeopleCanVisit) {
+  EXPECT_TRUE(CanBeVisited("127.0.0.1:2"));
+  for (const char* address : {"0.0.0.0:2", "[::]:2", "unix:/a"}) {
+    EXPECT_FALSE(CanBeVisited(address)) << address;
+    Config config = Listening({});
+    config.insecure_listen = true;
+    config.admin_api = true;
+    config.admin_link_key = "/key";
+    config.admin_listen = {address};
+    EXPECT_THAT(std::string(CheckOpenListening(config).message()),
+                HasSubstr("set admin.link_url"))
+        << address;
+    config.admin_listen.emplace_back("127.0.0.1:2");
+    EXPECT_TRUE(CheckOpenListening(config).ok()) << address;
+  }
+}
+
 TEST(OpenListening, MappedLoopbackIsClosed) {
   EXPECT_THAT(OpenAddresses(Listening({"[::ffff:127.0.0.1]:1"})), IsEmpty());
 }

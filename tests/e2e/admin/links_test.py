@@ -7,6 +7,7 @@ import hmac
 import json
 import os
 import re
+import socket
 import time
 import urllib.parse
 
@@ -131,6 +132,26 @@ class LinksTest(Links, EmptyCase):
         self.assertEqual(self.get(path).said, (410, "This was already answered"))
         self.logged(self.daemon, r"by a link of ipv4:127\.0\.0\.1:\d+, used from")
         self.assertEqual(self.daemon.log().count(": ANSWER_ACCEPTED"), 1)
+        # A link that is used again does not fill the log.
+        lines = self.daemon.log().count("by a link of")
+        for _ in range(20):
+            self.assertEqual(self.post(path, "value=0").said,
+                             (410, "This was already answered"))
+        self.assertEqual(self.daemon.log().count("by a link of"), lines)
+
+    def test_answer_of_a_client_that_goes_at_once_is_logged(self):
+        for _ in range(5):
+            pid, token = self.waiting(self.actor)
+            path = self.link(token, "--value", "no", "--value", "yes")
+            body = b"value=1"
+            with socket.create_connection(("127.0.0.1", self.port)) as client:
+                client.sendall(
+                    f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: "
+                    "application/x-www-form-urlencoded\r\nContent-Length: "
+                    f"{len(body)}\r\n\r\n".encode() + body)
+            self.assertIn(b"yes", self.actor.wait(pid).result.data)
+            self.logged(self.daemon, re.escape(
+                f'audit: CompleteYield {{pid: "{pid}" value: "yes"}}'))
 
     def test_each_end_has_a_page(self):
         _, token = self.waiting(self.actor)

@@ -322,7 +322,11 @@ void ExpectedState::On(const records::Dropped& record) {
       if (record.is_told) {
         letters.erase(position.lsn);
       } else {
-        letters[position.lsn].reason = record.reason;
+        DeadLetter& letter = letters[position.lsn];
+        letter.reason = record.reason;
+        if (record.request.empty() && record.owner != Owner::kNobody) {
+          letter.owner = static_cast<uint16_t>(record.owner);
+        }
       }
       continue;
     }
