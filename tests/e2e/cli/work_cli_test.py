@@ -193,8 +193,8 @@ class WorkCommand(CliCase):
         done = self.actorctl("work", "manual.*", "--exec", "cat",
                              "--timeout", "300ms", status=DEADLINE)
         self.assertEqual((done.stdout, done.stderr), ("", ""))
-        self.assertIn("work", self.output("completion", "bash"))
-        self.assertIn("--concurrency", self.output("completion", "bash"))
+        self.assertIn("work\t", self.output("__complete", "wo"))
+        self.assertIn("--concurrency", self.output("__complete", "work", "--con"))
         self.assertIn("Exit status of PROGRAM", self.output("work", "--help"))
 
 
