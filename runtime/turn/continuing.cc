@@ -124,7 +124,7 @@ void KeepUnseen(Process& process, Lane& lane) {
     lane.Count(&Counters::dead_letters, kept.rest_count);
     return Free(kept, lane);
   }
-  Push(std::move(kept), process);
+  Push(kept, process);
 }
 
 absl::Status PushUnseen(std::string_view bytes, uint64_t left, Process& process,

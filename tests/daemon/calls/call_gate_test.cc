@@ -195,8 +195,7 @@ TEST_F(CallGateTest, CallerHasPeerMethodDeadlineAndTrace) {
   EXPECT_EQ(seen[0].traceparent, trace);
   EXPECT_GT(seen[0].deadline, absl::Now());
   // gRPC sends a timeout with at least two digits, and rounds it up.
-  EXPECT_LE(seen[0].deadline,
-            absl::Now() + 1.1 * absl::FromChrono(kPatience));
+  EXPECT_LE(seen[0].deadline, absl::Now() + 1.1 * absl::FromChrono(kPatience));
   EXPECT_NE(seen[0].connection, 0u);
   EXPECT_EQ(seen[0].identity, "");
 }
