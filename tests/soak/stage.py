@@ -5,10 +5,8 @@ import ctypes
 import json
 import os
 import pathlib
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -18,7 +16,7 @@ from actord.v1 import process_pb2
 from child import RECONNECT, persist, target_word
 from harness import places
 from harness.connection import Connection
-from harness.daemon import Daemon
+from harness.daemon import Daemon, free_port
 from harness.tokens import present
 from harness.waiting import eventually, pause
 
@@ -42,7 +40,6 @@ OWNER = "soak"
 # Most durable ones get messages so seldom that they are dormant in between.
 RECEIVERS = (("soak.receiver", True, 24), ("soak.replayer", True, 2),
              ("soak.receiver", False, 3))
-PORTS = (20000, 32000)  # below those that the system gives to clients
 KILLED_AT_START_SECONDS = (0, 0.3)
 MAILBOX_LIMITS = (300, 2000)
 
@@ -50,17 +47,6 @@ MAILBOX_LIMITS = (300, 2000)
 def _end_with_parent():
     """The daemon ends with the soak, also if the soak is killed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _free_port():
-    while True:
-        port = random.randint(*PORTS)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        return port
 
 
 class Stage:
@@ -78,7 +64,7 @@ class Stage:
         self.token_files = {role: self.new_token(role)
                             for role in ("admin", "client", "worker")}
         self.store = self.directory / "store"
-        self._port, self._lives = _free_port(), 0
+        self._port, self._lives = free_port(), 0
         self.daemon = self._start_daemon()
         try:
             self.admin = self.connect(self.token_files["admin"])

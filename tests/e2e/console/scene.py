@@ -8,6 +8,7 @@ from actord.v1 import process_pb2
 from admin.pages import admin_port
 from harness.bulk import SubmitStream, submit_item
 from harness.case import DURABLE
+from harness.daemon import free_port
 from harness.tokens import TokenCase
 from harness.waiting import eventually
 from harness.work import RemoteWorker
@@ -24,11 +25,11 @@ class SceneCase(TokenCase):
     def set_scene(self):
         self.tokens = {role: self.token(role) for role in
                        ("admin", "operator", "viewer", "client", "worker")}
-        self.options = ["--store", self.directory / "store", "--admin-api"]
-        self.daemon = self.serve(*self.options, "--admin-listen", "127.0.0.1:0",
-                                 exit_status=-signal.SIGKILL)
+        self.port = free_port()
+        self.options = ["--store", self.directory / "store", "--admin-api",
+                        "--admin-listen", f"127.0.0.1:{self.port}"]
+        self.daemon = self.serve(*self.options, exit_status=-signal.SIGKILL)
         self.first = self.daemon
-        self.port = admin_port(self.daemon)
         self.actor = self.connect_with(self.daemon, self.tokens["admin"])
         self.pids = {}
         self._submit_failing()
@@ -41,8 +42,7 @@ class SceneCase(TokenCase):
         self.daemon.wait()
 
     def start_again(self):
-        self.daemon = self.serve(*self.options, "--admin-listen",
-                                 f"127.0.0.1:{self.port}")
+        self.daemon = self.serve(*self.options)
 
     def _submit_failing(self):
         for number in range(3):

@@ -2,8 +2,10 @@
 
 import os
 import pathlib
+import random
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -18,6 +20,20 @@ MEASURED = {"ASAN_OPTIONS": ":".join(filter(None, [
     os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=1"]))}
 # What it takes for its books all the same: 30 MiB were seen.
 SANITIZER_BYTES = 64 << 20 if SANITIZED else 0
+PORTS = (20000, 32000)  # below those that the system gives to clients
+
+
+def free_port():
+    """A port of loopback for a daemon that is to have the same one after a restart:
+    the system gives it to nobody meanwhile."""
+    while True:
+        port = random.randint(*PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 class Daemon:
