@@ -91,7 +91,7 @@ export class Ask extends Component {
           ${error && html`<${ErrorBox} error=${error} />`}
           <p role="status">${said}</p>
           <div class="buttons">
-            <button type="button" onClick=${() => this.dialog?.close()}>${said ? "Close" : "Do nothing"}</button>
+            <button type="button" onClick=${() => this.dialog?.close()}>Close</button>
             ${!said && html`<button type="submit" class=${action.isDangerous ? "danger" : "main"} disabled=${isRunning}>${action.label}</button>`}
           </div>
         </form>

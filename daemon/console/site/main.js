@@ -109,7 +109,7 @@ class Console extends Component {
           ${NAMED.filter((one) => one.isShown(app)).map((one) => html`<a href=${`#/${one.path}`} aria-current=${one === route ? "page" : undefined}>${one.label}</a>`)}
         </nav>
         <div class="bar">
-          <button type="button" aria-pressed=${isPaused} onClick=${this.#pause}>${isPaused ? "Go on" : "Pause"}</button>
+          <button type="button" aria-pressed=${isPaused} onClick=${this.#pause}>${isPaused ? "Resume" : "Pause"}</button>
           ${app.rights?.role && html`<span><bdi>${shown(app.rights.name)}</bdi>, ${app.rights.role}</span>`}
           ${token() && html`<button type="button" onClick=${this.#forget}>Sign out</button>`}
         </div>

@@ -95,16 +95,25 @@ export const codeName = (code) => CODES[code ?? 0] ?? `code ${code}`;
 export const failureText = (failure) =>
   `${codeName(failure?.code)}: ${shown(failure?.message ?? "")}`;
 
+/** @typedef {{data?: string, contentType?: string}} Payload */
+
+/** @param {Payload|undefined} payload @returns {Uint8Array} */
+const bytesOf = (payload) => Uint8Array.from(atob(payload?.data ?? ""), (c) => c.charCodeAt(0));
+
+/** @param {Uint8Array} raw @returns {string} Throws TypeError: it is not UTF-8. */
+const decoded = (raw) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(raw);
+
+/** @param {Payload|undefined} payload @returns {any} Throws: it is not JSON. */
+export const payloadJson = (payload) => JSON.parse(decoded(bytesOf(payload)));
+
 /**
- * @param {{data?: string, contentType?: string}|undefined} payload
+ * @param {Payload|undefined} payload
  * @returns {string} its text, or how many bytes it has
  */
 export function payloadText(payload) {
-  if (!payload?.data) return "";
-  const raw = Uint8Array.from(atob(payload.data), (c) => c.charCodeAt(0));
+  const raw = bytesOf(payload);
   try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(raw);
-    return shown(text, { lines: true, most: 16_000 });
+    return shown(decoded(raw), { lines: true, most: 16_000 });
   } catch {
     return `${counted(raw.length, "byte")} that are not text: ` +
       [...raw.slice(0, 64)].map((b) => b.toString(16).padStart(2, "0")).join(" ");

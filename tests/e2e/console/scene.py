@@ -93,6 +93,10 @@ class SceneCase(TokenCase):
         self.actor.submit("probe", json.dumps(order).encode(), "yield")
         self.hostile_worker.task()
         self._leave_letter(HOSTILE[:100], HOSTILE.encode())
+        spec = {"id": "b", "type": "probe", "method": "idle", "restart": "transient"}
+        started = self.actor.call(self.pids["tree"], "start_child",
+                                  json.dumps(spec).encode())
+        self.actor.cancel(json.loads(started.result.data)["pid"], "Küche")
 
     def _leave_letters(self):
         self._leave_letter("pay", b'{"cents": 5}')

@@ -39,21 +39,24 @@ export class ProcessView extends Polled {
     return this.#history;
   }
 
-  async load({ app, pid }, signal) {
+  async load({ app, pid: address }, signal) {
     const get = (method, request) => call(method, request, { signal });
     /** @type {any} */
-    const data = { process: null, isEnded: false, yields: [], children: [], failure: null, letters: [], history: null, outcome: null };
+    const data = { pid: address, process: null, isEnded: false, yields: [], children: [], failure: null, letters: [], history: null, outcome: null };
     try {
-      data.process = (await get("GetProcess", { pid })).process;
+      data.process = (await get("GetProcess", { pid: address })).process;
+      // The address may be a name, which lists do not take.
+      data.pid = data.process.pid;
     } catch (error) {
       if (!ENDED.has(error.reason)) throw error;
       data.isEnded = true;
     }
+    const { pid } = data;
     const [yields, children, failures, letters] = await Promise.all([
       data.isEnded ? {} : orNull(get("ListYields", { pid, pageSize: FEW })),
-      orNull(get("ListProcesses", { parentPid: data.process?.pid ?? pid, pageSize: FEW })),
+      orNull(get("ListProcesses", { parentPid: pid, pageSize: FEW })),
       orNull(get("ListFailures", { pid, pageSize: 1 })),
-      orNull(get("ListDeadLetters", { toPid: data.process?.pid ?? pid, pageSize: FEW, newestFirst: true })),
+      orNull(get("ListDeadLetters", { toPid: pid, pageSize: FEW, newestFirst: true })),
     ]);
     data.yields = yields?.yields ?? [];
     data.children = children?.processes ?? [];
@@ -69,8 +72,8 @@ export class ProcessView extends Polled {
     return data;
   }
 
-  view(data, { app, pid }) {
-    const { process } = data;
+  view(data, { app }) {
+    const { pid, process } = data;
     const name = process?.names?.[0];
     return html`
       <h2>${process ? html`<${Foreign} text=${process.processType} most=${100} />${name && html` <${Foreign} text=${`@${name}`} most=${140} />`}` : "A process that has ended"}</h2>
@@ -88,7 +91,7 @@ export class ProcessView extends Polled {
         <${Table} caption="Children" empty="" heads=${["PID", "Type", "State", "Age"]}
           rows=${data.children.map((one) => [html`<${Pid} pid=${one.pid} />`, html`<${Foreign} text=${one.processType} most=${60} />`, html`<${State} state=${one.state} />`, html`<${Ago} time=${one.createTime} />`])} />
         <p><a href=${`#/processes?parent=${encodeURIComponent(pid)}`}>All children</a></p>`}
-      ${data.letters.length > 0 && html`<p><a href=${`#/letters?to=${encodeURIComponent(process?.pid ?? pid)}`}>${counted(data.letters.length, "dead letter")} to it</a></p>`}
+      ${data.letters.length > 0 && html`<p><a href=${`#/letters?to=${encodeURIComponent(pid)}`}>${counted(data.letters.length, "dead letter")} to it</a></p>`}
       ${data.history && html`<h3>Steps</h3><${Steps} history=${data.history} />`}`;
   }
 }

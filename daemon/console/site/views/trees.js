@@ -3,7 +3,7 @@ import { Component, html } from "../html.js";
 import { may } from "../actions.js";
 import { call, page } from "../api.js";
 import { ErrorBox, Foreign, List, PAGE_ROWS, Pid, State } from "../parts.js";
-import { counted } from "../text.js";
+import { counted, payloadJson } from "../text.js";
 
 const SUPERVISOR = "supervisor";
 
@@ -16,7 +16,7 @@ async function reportsOf(pid) {
   const reports = new Map();
   try {
     const answer = await call("Call", { pid, topic: "children" }, { ms: 3000 });
-    for (const child of JSON.parse(atob(answer.result?.data ?? "") || "{}").children ?? []) {
+    for (const child of payloadJson(answer.result).children ?? []) {
       reports.set(child.pid ?? child.id, child);
     }
   } catch {

@@ -50,8 +50,9 @@ export async function treesOpen(kit) {
   const page = await kit.sharedPage();
   await kit.show(page, "trees");
   await page.getByRole("button", { name: `Children of ${kit.order.pids.tree}` }).click();
-  const child = page.locator(".tree .tree li");
+  const child = page.locator(".tree .tree li").first();
   await child.getByText("a: running, 0 restarts").waitFor();
+  await page.getByText("b: ended, 0 restarts, last end: cancelled: Küche").waitFor();
   assert.match(await child.textContent(), /counter/);
   assert.equal(await child.getByRole("link").count(), 1);
   await kit.checkAccess(page, "an open tree");

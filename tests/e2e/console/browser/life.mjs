@@ -28,7 +28,7 @@ export async function nothingIsAskedWhenNobodyLooks(kit) {
   assert.ok(await callsDuring(page, halfAMinute) > own + 3);
   await page.getByRole("button", { name: "Pause" }).click();
   assert.equal(await callsDuring(page, halfAMinute), own);
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
   assert.ok(await callsDuring(page, halfAMinute) > own + 3);
   await page.evaluate(() => Object.defineProperty(document, "hidden", { value: true, configurable: true }));
   assert.equal(await callsDuring(page, halfAMinute), own);
