@@ -6,13 +6,12 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 
 from admin.pages import admin_port
 from harness import places
 from harness.tokens import TokenCase
 from harness.waiting import WAIT_SECONDS
-from work.npm import npm_packages
+from work.npm import install_packages, packages_directory
 
 SOURCE = pathlib.Path(__file__).parent / "connect"
 
@@ -20,12 +19,8 @@ SOURCE = pathlib.Path(__file__).parent / "connect"
 class ConnectClients(TokenCase):
 
     def test_call_and_get_errors_deadlines_and_details(self):
-        directory = pathlib.Path(os.environ["ACTORD_E2E_NODE_DIR"]) / "connect"
-        why_not = npm_packages(SOURCE, directory)
-        if why_not:
-            # CTest looks for these words and shows the test as skipped.
-            print(f"NODE EXAMPLE NOT TESTED: {why_not}", file=sys.stderr)
-            self.skipTest(why_not)
+        directory = packages_directory("connect")
+        install_packages(self, SOURCE, directory)
         # Beside its packages, because Node looks for them there alone.
         program = directory / "calls.mjs"
         if not program.exists() or program.read_bytes() != (

@@ -160,11 +160,7 @@ class Examples(WithAdmin):
 
     def test_node_worker_presents_the_token(self):
         project = self.directory / "project"
-        why_not = actord_project(project)
-        if why_not:
-            # CTest looks for these words and shows the test as skipped.
-            print(f"NODE EXAMPLE NOT TESTED: {why_not}", file=sys.stderr)
-            self.skipTest(why_not)
+        actord_project(self, project)
         shutil.copytree(EXAMPLES / "node", project, dirs_exist_ok=True)
 
         def worker(address, *words):

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import unittest
 
 from harness import places
@@ -16,7 +15,7 @@ from harness.case import DaemonCase, EmptyCase, StoreCase
 from harness.tls_case import TlsCase
 from harness.tokens import TokenCase
 from harness.waiting import WAIT_SECONDS, pause
-from work.npm import actord_project
+from work.npm import actord_project, packages_directory
 
 PROGRAMS = pathlib.Path(__file__).parent / "node"
 ARCHIVE = os.environ["ACTORD_E2E_NODE_PACKAGE"]
@@ -29,11 +28,7 @@ class NodeCase(EmptyCase):
     def setUp(self):
         super().setUp()
         self.project = self.directory / "project"
-        why_not = actord_project(self.project)
-        if why_not:
-            # CTest looks for these words and shows the test as skipped.
-            print(f"NODE EXAMPLE NOT TESTED: {why_not}", file=sys.stderr)
-            self.skipTest(why_not)
+        actord_project(self, self.project)
         for program in PROGRAMS.iterdir():
             shutil.copy(program, self.project)
 
@@ -151,12 +146,15 @@ class Package(NodeCase):
         self.assertEqual(output, "hello\n")
 
     def test_npm_installs_the_archive(self):
+        # Asks no registry: what the archive depends on is there. npm removes what
+        # nothing depends on.
         target = self.directory / "target"
-        target.mkdir()
+        shutil.copytree(packages_directory("actord") / "node_modules",
+                        target / "node_modules", symlinks=True)
         done = subprocess.run(
-            ["npm", "install", "--prefer-offline", "--ignore-scripts", "--no-audit",
-             "--no-fund", ARCHIVE], cwd=target, capture_output=True, text=True,
-            check=False, timeout=WAIT_SECONDS)
+            ["npm", "install", "--offline", "--ignore-scripts", "--no-audit",
+             "--no-fund", "--cache", self.directory / "cache", ARCHIVE], cwd=target,
+            capture_output=True, text=True, check=False, timeout=WAIT_SECONDS)
         self.assertEqual(done.returncode, 0, done.stderr)
         shown = subprocess.run(
             ["node", "-e", "import('actord').then((a) => console.log(a.Client.name))"],

@@ -9,7 +9,7 @@ import subprocess
 from console.scene import HOSTILE, SceneCase
 from harness import places
 from harness.waiting import WAIT_SECONDS
-from work.npm import npm_packages
+from work.npm import install_packages, packages_directory
 
 HERE = pathlib.Path(__file__).parent
 CHROMIUM = pathlib.Path("/usr/bin/chromium")
@@ -20,8 +20,8 @@ class Console(SceneCase):
     def test_in_chromium(self):
         self.assertTrue(CHROMIUM.exists(), f"{CHROMIUM} is missing: install Debian's "
                         "package chromium, or run ./dev setup test")
-        packages = pathlib.Path(os.environ["ACTORD_E2E_NODE_DIR"]) / "console"
-        self.assertEqual(npm_packages(HERE, packages), "")
+        packages = packages_directory("console")
+        install_packages(self, HERE, packages)
         self.set_scene()
         order = {"port": self.port, "portOfMany": self.set_scene_of_many(),
                  "tokens": self.tokens, "pids": self.pids, "hostile": HOSTILE,
