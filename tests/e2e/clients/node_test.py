@@ -82,7 +82,7 @@ class Calls(DaemonCase, NodeCase):
 class Workers(DaemonCase, NodeCase):
 
     OPTIONS = ("--command-policy",
-               "manual.* max_attempts=3 backoff=10ms max_backoff=20ms lease=600ms")
+               "manual.* max_attempts=3 backoff=10ms max_backoff=20ms lease=2s")
 
     def test_tasks(self):
         self.assert_passes(self.node("worker.test.mjs", self.daemon.address))

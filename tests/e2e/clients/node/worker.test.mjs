@@ -77,7 +77,7 @@ test('results reach their processes', async (t) => {
   assert.deepEqual(
     [task.text, task.pid, task.processType, task.attempt, task.maxAttempts,
       task.leaseMs, task.progress, task.cancelled],
-    ['p', pids['manual.text'].pid, 'probe', 1, 3, 600, null, false]);
+    ['p', pids['manual.text'].pid, 'probe', 1, 3, 2000, null, false]);
   worker.stop();
   await worker.join();
 });
@@ -120,7 +120,7 @@ test('leases are renewed and progress is kept', async (t) => {
   const client = clientOf(t);
   const worker = workerOf(t, client)
     .command('manual.long', async (task) => {
-      await sleep(1500); // more than two leases
+      await sleep(5000); // more than two leases
       return `${task.attempt} ${task.cancelled}`;
     })
     .command('manual.failing', (task) => {
