@@ -24,6 +24,7 @@ class Console(SceneCase):
         install_packages(self, HERE, packages)
         self.set_scene()
         order = {"port": self.port, "portOfMany": self.set_scene_of_many(),
+                 "waitMs": WAIT_SECONDS * 1000,
                  "tokens": self.tokens, "pids": self.pids, "hostile": HOSTILE,
                  "chromium": str(CHROMIUM), "packages": str(packages),
                  "profile": str(self.directory / "profile"),

@@ -8,8 +8,6 @@ import { createInterface } from "node:readline";
 export const VIEWS = ["overview", "failing", "stuck", "processes", "yields", "workers",
   "letters", "trees", "plugins", "clients", "logs", "store"];
 
-const WAIT_MS = 30_000;
-
 export class Kit {
   /** @type {string[]} what the pages have complained about */
   complaints = [];
@@ -66,7 +64,7 @@ export class Kit {
    */
   async page({ role = "admin", port = this.order.port, hours = 0, ...options } = {}) {
     const context = await this.browser.newContext({ viewport: { width: 1000, height: 700 }, ...options });
-    context.setDefaultTimeout(WAIT_MS);
+    context.setDefaultTimeout(this.order.waitMs);
     const page = await context.newPage();
     this.#listen(page);
     if (hours) {
