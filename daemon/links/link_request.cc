@@ -19,7 +19,6 @@ absl::StatusOr<absl::Duration> ReadExpiry(
   if (!request.has_expires_in()) return kDefaultExpiry;
   const std::optional<absl::Duration> given =
       FromProtoDuration(request.expires_in());
-  if (given == absl::ZeroDuration()) return kDefaultExpiry;
   if (!given.has_value() || *given < kMinExpiry || *given > kMaxExpiry) {
     return Wrong("expires_in", "is not a duration of 1 s to 30 days");
   }

@@ -5,8 +5,10 @@ import { shown } from "./text.js";
 
 const TICK_MS = 1000;
 // A list that takes long is asked for seldom: at most one part in so many of the
-// time is spent on it.
+// time is spent on it. Nobody waits longer than this for the next answer, also if
+// the daemon was slow once.
 const REST = 20;
+const LONGEST_REST_MS = 20_000;
 
 class Ticker {
   /** @type {Set<() => void>} */
@@ -50,7 +52,7 @@ export class Polled extends Component {
   /** @type {AbortController|null} */
   #running = null;
   #tick = () => {
-    const pause = Math.max(this.everyMs, REST * this.#tookMs);
+    const pause = Math.max(this.everyMs, Math.min(REST * this.#tookMs, LONGEST_REST_MS));
     if (!this.#running && performance.now() - this.#last >= pause) this.reload();
   };
 

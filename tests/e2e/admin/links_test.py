@@ -184,6 +184,7 @@ class LinksTest(Links, EmptyCase):
                             ((token + ".1",), "is of a task"),
                             (("no",), "INVALID_YIELD_TOKEN"),
                             ((token, "--expires", "721h"), "1 s to 30 days"),
+                            ((token, "--expires", "0s"), "1 s to 30 days"),
                             ((token, "--text", "x" * 501), "text"),
                             ((token, "--value", ""), "empty"),
                             ((token, "--value", "x" * 101), "values"),
