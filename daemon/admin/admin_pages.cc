@@ -82,8 +82,9 @@ AdminAnswer AdminPages::Answer(const AdminRequest& request,
   if (!is_known) {
     answer.status = kNotFound;
     answer.body =
-        "not found: the admin port has /healthz, /readyz and /metrics, and with "
-        "admin.api also /console/, /openapi.json and the paths of the API\n";
+        "not found: the admin port has /healthz, /readyz and /metrics, and "
+        "with admin.api also /console/, /openapi.json and the paths of the "
+        "API\n";
     return answer;
   }
   if (request.method != "GET" && request.method != "HEAD") {
