@@ -99,8 +99,8 @@ ExitStatus RunLink(Invocation& invocation, const LinkOptions& options) {
 }
 
 constexpr char kLinkFooter[] = R"(
-Prints the URL of a page that completes the command, once. Whoever has it needs no token, so
-send it only to the person who is asked. The page offers the values as buttons; the chosen one
+Prints the URL of a page that completes the command, once. The page asks for no token, so send
+the URL only to the person who is asked. The page offers the values as buttons; the chosen one
 is the result, as a JSON text. Without --value it has one button, and the result is empty.
 The daemon needs admin.link_key.
 

@@ -146,7 +146,7 @@ class AccessControl {
   void ApplyQuotas(std::optional<QuotaSettings> settings);
 
   const std::unique_ptr<LiveTokens> tokens_;
-  // The local administrator, and whoever holds a signed link. They are in no
+  // The local administrator, and the holder of a signed link. They are in no
   // file and never expire.
   const std::shared_ptr<const identity::StoredToken> local_;
   const std::shared_ptr<const identity::StoredToken> link_;

@@ -28,7 +28,7 @@ struct MethodRule {
   // Changes nothing in the daemon.
   bool only_reads = false;
 
-  // Gives a right to whoever holds the answer.
+  // The answer gives a right to its holder.
   bool grants = false;
 
   // The number of requests for which a call counts in the quota of its client.

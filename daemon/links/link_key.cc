@@ -44,7 +44,7 @@ absl::Status CheckFile(const Descriptor& file, const std::string& path) {
   if (!S_ISREG(status.st_mode)) return Bad(path, "is not a regular file");
   const mode_t mode = status.st_mode & 07777u;
   if ((mode & kOthers) != 0) {
-    return Bad(path, absl::StrFormat("has mode %04o, and whoever reads it can "
+    return Bad(path, absl::StrFormat("has mode %04o, and its readers can "
                                      "sign links: chmod 0600 %s",
                                      mode, path));
   }

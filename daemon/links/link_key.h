@@ -1,7 +1,8 @@
 // The key that signs links to yields, in a file of its own.
 //
-// The file has 64 hexadecimal digits, and a line end. Whoever can read it can
-// make links to every yield, so only its owner may: the daemon's user or root.
+// The file has 64 hexadecimal digits, and a line end. A reader of the file
+// can make links to every yield, so only its owner may read it: the daemon's
+// user or root.
 //
 // Thread-safety: pure functions, apart from the file.
 #pragma once

@@ -2,8 +2,8 @@
 //
 //   base64url(version | expiry | yield | maker | text | values | HMAC-SHA-256)
 //
-// The daemon keeps nothing about a link. Whoever has the text can read it, and
-// nobody without the key can change it or make another one.
+// The daemon keeps nothing about a link. A holder of the text can read it.
+// Nobody without the key can change it or make another one.
 //
 // Thread-safety: pure functions.
 #pragma once

@@ -92,7 +92,7 @@ export class Watch {
       const events = wire.watchEvents(response);
       const last = events.pop();
       yield* events;
-      // Whoever has the last event has the response.
+      // A caller that has the last event has the response.
       this.#request.resumeToken = response.resumeToken;
       if (last) yield last;
     }

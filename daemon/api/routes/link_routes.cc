@@ -40,7 +40,7 @@ class LinkForm final : public CallForm {
   }
 
   // Logs the answer, also if the client has gone. A refusal has changed
-  // nothing, and has no line: whoever has a link could fill the log.
+  // nothing, and has no line: the holder of a link could fill the log.
   void Finished(const absl::Status& status, const std::string& bytes) override {
     if (!status.ok()) return;
     Log(v1::CompleteYieldResponse::Answer_Name(AnswerOf(bytes)));

@@ -93,6 +93,9 @@ TEST(Usage, HelpOfACommandIsThatOfItsOption) {
   EXPECT_EQ(wrong.err,
             "actorctl: actorctl schedule has no command \"lst\"; did you mean "
             "\"list\"?\n");
+  // A token at the wrong place is not repeated.
+  EXPECT_EQ(RunCli({"help", "atk_k3v9x0ab_" + std::string(52, 'x')}).err,
+            "actorctl: actorctl has no command \"atk_[redacted]\"\n");
   // Without a daemon, and whatever the environment says of it.
   EXPECT_EQ(
       RunCli({"help"}, {.variables = {{"ACTORD_CONTEXT", "none"}}}).status,

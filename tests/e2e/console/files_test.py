@@ -73,6 +73,7 @@ class Served(EmptyCase):
         self.assertIsNone(headers["Set-Cookie"])
         same = get(port, "/console/", headers={"If-None-Match": headers["ETag"]})
         self.assertEqual((same[0], same[2]), (304, ""))
+        self.assertNotIn("Content-Length", same[1])
         self.assertEqual(get(port, "/console")[1]["Location"], "/console/")
         for path in ("/console/none.js", "/console/../openapi.json", "/console/vendor/README.md"):
             self.assertEqual(get(port, path)[0], 404)
