@@ -369,6 +369,12 @@ class Shutdown(SupervisorCase):
     def ends(self, daemon):
         return re.findall(r"mourner (\w) ends", daemon.log())
 
+    def expect_ends(self, names):
+        """Waits for the log, which comes through a pipe after the ends."""
+        eventually(lambda: len(self.ends(self.daemon)) >= len(names),
+                   "the log lines")
+        self.assertEqual(self.ends(self.daemon), names)
+
     def start_nested(self):
         pid = self.submit(self.nested())
         self.actor.call(self.children(pid)["inner"]["pid"], "started")
@@ -378,7 +384,7 @@ class Shutdown(SupervisorCase):
         pid = self.start_nested()
         self.actor.cancel(pid)
         self.assertEqual(failure_name(self.actor.wait(pid)), "CANCELLED")
-        self.assertEqual(self.ends(self.daemon), ["d", "c", "b", "a"])
+        self.expect_ends(["d", "c", "b", "a"])
 
     def test_a_drain_stops_in_reverse(self):
         self.start_nested()
@@ -390,7 +396,7 @@ class Shutdown(SupervisorCase):
         self.actor.terminate(self.start_nested())
         eventually(lambda: self.actor.status().counters.processes_live == 0,
                    "the whole tree's end")
-        self.assertEqual(self.ends(self.daemon), ["c", "b"])
+        self.expect_ends(["c", "b"])
 
 
 if __name__ == "__main__":
