@@ -370,10 +370,7 @@ class Shutdown(SupervisorCase):
         return re.findall(r"mourner (\w) ends", daemon.log())
 
     def expect_ends(self, names):
-        """Waits for the log, which comes through a pipe after the ends."""
-        eventually(lambda: len(self.ends(self.daemon)) >= len(names),
-                   "the log lines")
-        self.assertEqual(self.ends(self.daemon), names)
+        eventually(lambda: self.ends(self.daemon) == names, "the log lines")
 
     def start_nested(self):
         pid = self.submit(self.nested())
