@@ -116,7 +116,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
             durable == nullptr ? nullptr : &durable->quarantine(),
             kept_calls.get(), lane),
       undelivered(dead_letters, calls),
-      ending(results, lifecycle_log,
+      ending(results, lifecycle_log, failures,
              Ending::Observers(names, groups, calls, ties), clock),
       orders{.on_end = [this] { shutdown.OnEnd(); }},
       shutdown(*this, options.stuck_after),

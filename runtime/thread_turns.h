@@ -41,9 +41,9 @@ class Runtime::Core::ThreadTurns {
                                  core.undelivered, lane),
               .upgrader = Upgrader(parts.inbox, parts.caller, core.broker,
                                    core.options.log, lane),
-              .teardown = Teardown(parts.inbox, parts.caller, core.broker,
-                                   core.processes, core.failures, core.ending,
-                                   core.orders, lane),
+              .teardown =
+                  Teardown(parts.inbox, parts.caller, core.broker,
+                           core.processes, core.ending, core.orders, lane),
               .continuing = Continuing(parts.caller, parts.upgrader, lane)},
         durable(
             core.durable == nullptr

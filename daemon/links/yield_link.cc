@@ -6,6 +6,7 @@
 #include <openssl/hmac.h>
 #include <openssl/sha.h>
 
+#include <algorithm>
 #include <array>
 
 #include "absl/strings/escaping.h"
@@ -36,6 +37,14 @@ Mac MacOf(const LinkKey& key, std::string_view content) {
   ACTORD_ASSERT(made != nullptr && size == kMacBytes,
                 "yield_link.h: OpenSSL has HMAC-SHA-256");
   return mac;
+}
+
+bool IsWithinLimits(const YieldLink& link) {
+  return link.text.size() <= kMaxLinkTextBytes &&
+         link.values.size() <= kMaxLinkValues &&
+         std::ranges::all_of(link.values, [](const std::string& value) {
+           return value.size() <= kMaxLinkValueBytes;
+         });
 }
 
 void PutNumber(std::string& out, uint64_t value, int bytes) {
@@ -85,6 +94,8 @@ class Reader {
 }  // namespace
 
 std::string SignLink(const LinkKey& key, const YieldLink& link) {
+  ACTORD_ASSERT(IsWithinLimits(link),
+                "yield_link.h: text and values are within the limits");
   std::string content(1, kVersion);
   PutNumber(content, link.expires_unix_s, sizeof(uint64_t));
   PutText(content, runtime::FormatYieldToken(link.yield));

@@ -34,7 +34,7 @@ inline constexpr size_t kMaxLinkValueBytes = 100;
 // A longer maker is cut.
 inline constexpr size_t kMaxLinkMakerBytes = 200;
 
-// Precondition: the limits above.
+// Precondition: the text and the values of the link are within these limits.
 std::string SignLink(const LinkKey& key, const YieldLink& link);
 // nullopt: the daemon has not signed this text with this key.
 std::optional<YieldLink> ReadLink(const LinkKey& key, std::string_view text);

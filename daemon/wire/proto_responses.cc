@@ -59,7 +59,7 @@ void WritePayload(runtime::Payload payload, v1::Payload* proto) {
 void WriteFailure(runtime::EndKind kind, absl::StatusCode code,
                   std::string_view message, v1::Failure* proto) {
   ACTORD_ASSERT(kind != runtime::EndKind::kResult,
-                "proto_responses.h: the process has failed");
+                "proto_responses.h: the kind is no result");
   proto->set_reason(ToFailureReason(kind));
   proto->set_code(static_cast<int>(code));
   proto->set_message(ToUtf8(message));

@@ -13,7 +13,7 @@
 namespace actord::daemon {
 
 void WritePayload(runtime::Payload payload, v1::Payload* proto);
-// Writes the failure of a process. Precondition: `kind` is not kResult.
+// Writes the failure of a process. Precondition: the kind is not kResult.
 void WriteFailure(runtime::EndKind kind, absl::StatusCode code,
                   std::string_view message, v1::Failure* proto);
 void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,

@@ -16,6 +16,7 @@
 #include <actord/values.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -127,6 +128,7 @@ constexpr PluginCallEnd PluginCallEndOf(bool threw, bool broke_rule,
 }
 // The code of a start that Init has failed. Precondition: not kOk.
 constexpr int32_t CodeOfFailedInit(PluginCallEnd end, int32_t status) {
+  assert(end != PluginCallEnd::kOk);
   return end == PluginCallEnd::kRefused ? ErrorCodeOf(status)
                                         : int32_t{ACTORD_INTERNAL};
 }

@@ -40,7 +40,7 @@ size_t OutcomeTable::ChargeOf(const Payload& result, std::string_view message) {
 
 void OutcomeTable::Add(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
   ACTORD_ASSERT_HOT(kept_.size() < kMaxSize,
-                    "outcome_table.h (1): there is room");
+                    "outcome_table.h (1): the size is below kMaxSize");
   bytes_ += ChargeOf(outcome);
   // Filled in place: to copy a value that was written in parts elsewhere stalls
   // the processor.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
+#include "runtime/table/owner_in_turn.h"
 
 namespace actord::runtime {
 class Ties::BothLocked {
@@ -85,7 +86,7 @@ void Ties::Apply(TieEffect&& tie, Process& /*process*/, const Pid& self,
 
 void Ties::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
                    Lane& lane, std::optional<Owner> by) {
-  const Owner owner = by ? *by : OwnerOf(self);
+  const Owner owner = by ? *by : OwnerInTurn(processes_, self);
   // Marked, so that the end of `self` looks here. `self` lives, because this is
   // its turn.
   Mark(self, Owner::kAny);
@@ -99,11 +100,11 @@ void Ties::Monitor(const Pid& self, uint64_t tag, const Pid& watched,
     lives = Mark(watched, owner);
     if (lives) {
       const bool is_new = own.sides[self].monitors.emplace(tag, watched).second;
-      ACTORD_ASSERT(is_new, "ties.h: the tag is new");
+      ACTORD_ASSERT(is_new, "ties.h: the monitor is new");
     } else {
       const bool is_new =
           own.sides[self].fired_monitors.emplace(tag, watched).second;
-      ACTORD_ASSERT(is_new, "ties.h: the tag is new");
+      ACTORD_ASSERT(is_new, "ties.h: the monitor is new");
       other.sides[watched].watchers.erase({self, tag});
       Tidy(other, watched);
     }
@@ -141,7 +142,7 @@ void Ties::Demonitor(const Pid& self, uint64_t tag) {
 void Ties::Link(const Pid& self, const Pid& other, Lane& lane,
                 std::optional<Owner> by) {
   if (self == other) return;
-  const Owner owner = by ? *by : OwnerOf(self);
+  const Owner owner = by ? *by : OwnerInTurn(processes_, self);
   Mark(self, Owner::kAny);
   Shard& own = ShardOf(self);
   Shard& its = ShardOf(other);

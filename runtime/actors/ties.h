@@ -193,12 +193,6 @@ class Ties {
   // Sets Wanted::kWatched, and returns whether the process lives. False also if
   // `by` does not see the process.
   bool Mark(const Pid& pid, Owner by) const;
-  // The owner of a process in its turn.
-  [[nodiscard]] Owner OwnerOf(const Pid& self) const {
-    return IsHomePid(self)
-               ? processes_.OwnerOf(self).value_or(Owner::kNobody)
-               : processes_.At(self.slot).owner.load(std::memory_order_relaxed);
-  }
   // Removes the sides of `pid` if they are empty.
   static void Tidy(Shard& shard, const Pid& pid)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);

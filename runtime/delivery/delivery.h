@@ -2,10 +2,14 @@
 // turn, and the only place that decides whether a PID is local: Post, and
 // SendTogether, which is Post for the messages of a step.
 //
-// Two kinds of events bypass Post. The answers of a turn to itself go into
-// urgent_taken (Dispatcher::Answer, and the cancel with which a process
-// begins). The first messages of a child go into its in_hand before the child
-// runs (Preload, and Applier::StartChild).
+// Events that no other thread can post bypass Post:
+//   - the answers of a turn to itself, into urgent_taken (Dispatcher::Answer,
+//     and the cancel with which a process begins);
+//   - the first messages of a child, into its in_hand before the child runs
+//     (Preload, and Applier::StartChild);
+//   - the events that a life hands on to the next one (continuing.h);
+//   - the events of a durable process that the store or the quarantine brings
+//     back before the process runs (recovery.cc, durable_quarantine.cc).
 //
 // Thread-safety: any thread.
 // performance-notes: Rare code moved out.

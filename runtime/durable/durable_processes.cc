@@ -44,6 +44,7 @@ DurableProcesses::~DurableProcesses() {
 
 absl::StatusOr<uint64_t> DurableProcesses::AppendAll(
     std::span<const Record> records) {
+  ACTORD_ASSERT(!records.empty(), "durable_processes.h: there is a record");
   Journal& journal = store_.journal();
   // The sender of an input from outside will wait for it. So the commit thread
   // should not fall asleep again after the record has woken it.

@@ -153,7 +153,7 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   template <typename OneRecord>
   absl::StatusOr<uint64_t> Append(const OneRecord& record);
   // The same for encoded records that are reserved together; returns the
-  // position of the first one. Precondition: there is at least one.
+  // position of the first one. Precondition: there is a record.
   absl::StatusOr<uint64_t> AppendAll(std::span<const Record> records);
   // PAYLOAD_TOO_LARGE, naming this field of a request: a record of this size
   // would be refused.
@@ -206,8 +206,8 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   // The home of a process with this name; "": any home.
   uint32_t HomeFor(std::string_view name);
 
-  // Begins the state of a durable process. Precondition: no other thread knows
-  // of the process.
+  // Begins the state of a durable process. Precondition: its slot has no state,
+  // and no other thread knows of the process.
   DurableState& Begin(const Process& process);
   DurableState& StateOf(const Process& process) const;
   // Ends the state. To be called in the last turn of the process, or instead of

@@ -56,8 +56,8 @@ class ActingCommand {
   [[nodiscard]] uint64_t age_ns() const { return age_ns_; }
 
   // Writes a change and the completion of the command, which is empty. False:
-  // the journal takes no more, and nothing may change. Precondition: called at
-  // most once.
+  // the journal takes no more, and nothing may change. Precondition: nothing
+  // has changed yet.
   bool Commit(records::Done change);
   // The position of the record of the change; 0: nothing has changed.
   [[nodiscard]] uint64_t done_at() const { return done_at_; }

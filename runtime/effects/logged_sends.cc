@@ -16,8 +16,9 @@ uint64_t LoggedSends::LogDropped(const Pid& to, uint64_t position) {
 
 void LoggedSends::Send(Owner by, const Pid& to, Envelope* message,
                        uint64_t position, uint64_t record) {
-  ACTORD_ASSERT(message->type == kEventLogged,
-                "logged_sends.h: the message is in the journal");
+  ACTORD_ASSERT(message->type == kEventLogged && IsHomePid(to),
+                "logged_sends.h: the message is in the journal, and the PID "
+                "belongs to a home");
   const Posted posted = delivery_.Send(by, to, message, lane_);
   if (posted == Posted::kDelivered) return;
   if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {

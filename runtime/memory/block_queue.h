@@ -45,11 +45,13 @@ class BlockQueue {
 
   // Precondition: index < size().
   T& operator[](size_t index) {
-    ACTORD_ASSERT_HOT(index < size_, "block_queue.h: the element exists");
+    ACTORD_ASSERT_HOT(index < size_,
+                      "block_queue.h: the index is below the size");
     return At(begin_ + index);
   }
   const T& operator[](size_t index) const {
-    ACTORD_ASSERT_HOT(index < size_, "block_queue.h: the element exists");
+    ACTORD_ASSERT_HOT(index < size_,
+                      "block_queue.h: the index is below the size");
     return At(begin_ + index);
   }
   // Precondition of front and pop_front: the queue is not empty.

@@ -65,7 +65,8 @@ class BlockStack {
 
   // Precondition: index < size().
   T& operator[](size_t index) {
-    ACTORD_ASSERT_HOT(index < size_, "block_stack.h: the element exists");
+    ACTORD_ASSERT_HOT(index < size_,
+                      "block_stack.h: the index is below the size");
     return (*blocks_[index / kBlockSize])[index % kBlockSize];
   }
   // Precondition of back and pop_back: the stack is not empty.

@@ -146,11 +146,12 @@ class BufferCache {
     magazines_[size_class][counts_[size_class]++] = memory;
     ASAN_POISON_MEMORY_REGION(memory, (size_class + 1) * kBufferUnitBytes);
   }
-  // Deallocates all buffers; `bytes_of` gives the bytes of one. Neighbours are
-  // mostly of one class, whose count is then read and written once for all of
-  // them.
-  template <typename Buffer, typename BytesOf>
-  void DeallocateAll(std::span<Buffer* const> buffers, BytesOf bytes_of) {
+  // Deallocates all buffers. `bytes_of` gives the bytes of one; two buffers
+  // with the same `sizes_of` have the same bytes. Neighbours mostly have. The
+  // count of their class is then read and written once for all of them.
+  template <typename Buffer, typename BytesOf, typename SizesOf>
+  void DeallocateAll(std::span<Buffer* const> buffers, BytesOf bytes_of,
+                     SizesOf sizes_of) {
     auto next = buffers.begin();
     while (next != buffers.end()) {
       const size_t size_class = ClassOf(bytes_of(**next));
@@ -162,6 +163,7 @@ class BufferCache {
       }
       Magazine& magazine = magazines_[size_class];
       uint32_t count = counts_[size_class];
+      const auto sizes = sizes_of(**next);
       do {
 #ifdef ACTORD_FAIL_POINTS
         --buffers_in_use;
@@ -170,7 +172,7 @@ class BufferCache {
         ASAN_POISON_MEMORY_REGION(*next, (size_class + 1) * kBufferUnitBytes);
         ++next;
       } while (next != buffers.end() && count != kMagazine &&
-               ClassOf(bytes_of(**next)) == size_class);
+               sizes_of(**next) == sizes);
       counts_[size_class] = count;
     }
   }

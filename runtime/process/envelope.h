@@ -125,7 +125,7 @@ struct Envelope {
       const actord_payload& payload) {
     ACTORD_ASSERT_HOT(topic.size() <= kMaxLabelBytes + kMaxHeaderBytes &&
                           Fits(payload, kPayloadLimitMaxBytes),
-                      "envelope.h: the sizes have been checked");
+                      "envelope.h: topic and payload fit");
     const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
                          payload.content_type.size;
     // This path makes no calls, so that it saves no registers.
@@ -178,8 +178,7 @@ struct Envelope {
     payload_bytes = static_cast<uint32_t>(bytes.size());
     topic_bytes = 0;
     content_type_bytes = 0;
-    char* free = content();
-    Copy(bytes, free);
+    detail::CopyBytes(content(), bytes.data(), bytes.size());
   }
 
   // Size of the whole buffer; a mailbox is charged this size.

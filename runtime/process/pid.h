@@ -29,10 +29,12 @@ struct Pid {
   uint32_t generation = 0;
 
   [[nodiscard]] bool empty() const { return generation == 0; }
-  // The slots first, because the PIDs of two processes differ in it most often.
+  // As two words, because GCC would compare four. The word of the slots first,
+  // because the PIDs of two processes differ in it most often.
   friend bool operator==(const Pid& a, const Pid& b) {
-    return a.slot == b.slot && a.generation == b.generation &&
-           a.incarnation == b.incarnation && a.node == b.node;
+    const auto of_a = std::bit_cast<std::array<uint64_t, 2>>(a);
+    const auto of_b = std::bit_cast<std::array<uint64_t, 2>>(b);
+    return of_a[1] == of_b[1] && of_a[0] == of_b[0];
   }
   friend auto operator<=>(const Pid&, const Pid&) = default;
 

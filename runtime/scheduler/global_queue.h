@@ -5,7 +5,7 @@
 // A level is first in, first out, as long as only one owner pushes processes.
 // When another owner pushes, the queue becomes *fair*: the owners take turns
 // (owner_lines.h), and workers take from here in every second turn (worker.h).
-// It stops being fair when a single owner has pushed the last kAlonePushes
+// It stops being fair when a single owner has pushed the last kPushesAlone
 // processes and no level holds a process of another owner.
 //
 // The word of the queue is written under the mutex, and only when a level
@@ -30,6 +30,7 @@
 #include "runtime/process/priority.h"
 #include "runtime/process/process.h"
 #include "runtime/scheduler/owner_lines.h"
+#include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/atomic.h"
 #include "runtime/system/fail_point.h"
@@ -42,9 +43,6 @@ class alignas(64) GlobalQueue {
   // In the word: the queue is fair. It lies above all levels, so a worker that
   // compares the word with a level finds something above it.
   static constexpr uint64_t kFair = uint64_t{1} << kPriorities;
-  // A turn of another owner ends during this number of pushes, and its end may
-  // push that owner's process again.
-  static constexpr uint32_t kAlonePushes = 65536;
 
   void Push(Process* process) { PushAll(process->Priority(), {&process, 1}); }
 
@@ -156,7 +154,8 @@ class alignas(64) GlobalQueue {
         if ((word() & kFair) == 0) BecomeFair();
         last_owner_ = owner;
         pushes_alone_ = 0;
-      } else if ((word() & kFair) != 0 && ++pushes_alone_ >= kAlonePushes) {
+      } else if ((word() & kFair) != 0 &&
+                 ++pushes_alone_ >= SchedulerPolicy::kPushesAlone) {
         MayStopBeingFair();
       }
       if ((word() & kFair) != 0) {

@@ -83,7 +83,8 @@ class OwnerLines {
   size_t Take(std::span<Process*> out) {
     size_t count = 0;
     for (; count < out.size() && size_ != 0; ++count) out[count] = TakeOne();
-    if (size_ == 0 && lines_.size() > kKeptLines) Forget();
+    if (size_ == 0 && lines_.size() > SchedulerPolicy::kKeptOwnerLines)
+      Forget();
     return count;
   }
 
@@ -97,11 +98,6 @@ class OwnerLines {
   }
 
  private:
-  // Empty lines are kept, because an owner that has had a turn mostly comes
-  // back. Above this number they are forgotten when nothing is ready: then
-  // every start but the latest is in the past.
-  static constexpr size_t kKeptLines = 64;
-
   struct Line {
     uint64_t start = 0;
     std::deque<Process*> waiting;

@@ -45,7 +45,7 @@ struct SchedulerPolicy {
   // processes that are ready and do not continue.
   static constexpr uint32_t kBackTurnsPerCheck = 16;
 
-  // Length of a turn (turn/process_runner.h).
+  // Length of a turn (workers/process_runner.h).
 
   // A step whose yields were answered at once is followed by the next step in
   // the same turn, up to this many: the process would be the worker's newest
@@ -70,6 +70,18 @@ struct SchedulerPolicy {
   static constexpr size_t kGlobalBatch = 16;
   // Processes that one call makes ready together, with one wake-up for all.
   static constexpr size_t kReadyTogether = 64;
+
+  // Turns of owners in the global queue (scheduler/global_queue.h,
+  // owner_lines.h).
+
+  // A queue that one owner alone has pushed to this often in a row is no longer
+  // fair: a turn of another owner ends during this number of pushes, and its
+  // end may push that owner's process again.
+  static constexpr uint32_t kPushesAlone = 65536;
+  // Empty lines of owners are kept, because an owner that has had a turn mostly
+  // comes back. Above this number they are forgotten when nothing is ready:
+  // then every start but the latest is in the past.
+  static constexpr size_t kKeptOwnerLines = 64;
 
   // Timers (scheduler/timer_wheel.h, yields/due_timers.h).
 

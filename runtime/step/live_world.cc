@@ -7,6 +7,7 @@
 #include "runtime/process/priority.h"
 #include "runtime/system/assert.h"
 #include "runtime/table/no_room.h"
+#include "runtime/table/owner_in_turn.h"
 
 namespace actord::runtime {
 
@@ -49,10 +50,10 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
     }
   }
   auto no_room = ProcessTable::NoRoom::kInTable;
-  Process* const process =
-      processes_.Reserve(lane_.processes(), type, static_cast<uint16_t>(method),
-                         static_cast<uint8_t>(PriorityOf(child)),
-                         OwnerOf(parent), parent, unix_ns, no_room);
+  Process* const process = processes_.Reserve(
+      lane_.processes(), type, static_cast<uint16_t>(method),
+      static_cast<uint8_t>(PriorityOf(child)), OwnerInTurn(processes_, parent),
+      parent, unix_ns, no_room);
   if (process == nullptr) {
     lane_.Count(RefusalCounter(no_room));
     return answer;
@@ -99,7 +100,7 @@ void LiveWorld::GiveBackReserved() {
 }
 
 Pid LiveWorld::HolderOf(const Pid& self, std::string_view name) {
-  return names_.Find(OwnerOf(self), name).value_or(Pid{});
+  return names_.Find(OwnerInTurn(processes_, self), name).value_or(Pid{});
 }
 
 bool LiveWorld::HasRoomForTie(const Pid& self, uint64_t begun) {

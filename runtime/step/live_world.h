@@ -68,12 +68,6 @@ class LiveWorld final : public World {
   // (Not inlined, so that a volatile child saves no registers.)
   [[gnu::noinline]] Pid DrawDurable(const Pid& parent, Process& process);
 
-  // Precondition: the process is in its turn.
-  [[nodiscard]] Owner OwnerOf(const Pid& self) const {
-    return IsHomePid(self)
-               ? processes_.OwnerOf(self).value_or(Owner::kNobody)
-               : processes_.At(self.slot).owner.load(std::memory_order_relaxed);
-  }
   // Remembers the last type, because a process mostly spawns one type.
   const ProcessType* FindProcessType(std::string_view name);
 

@@ -72,7 +72,7 @@ absl::StatusOr<Resident*> ResidentProcesses::Find(const Pid& pid) {
 
 Resident& ResidentProcesses::Add(const Pid& pid) {
   const auto [place, is_new] = residents_.try_emplace(pid);
-  ACTORD_ASSERT(is_new, "resident_processes.h: the process is new");
+  ACTORD_ASSERT(is_new, "resident_processes.h: Find has found none");
   place->second = std::make_unique<Resident>();
   place->second->pid = pid;
   return *place->second;

@@ -88,13 +88,13 @@ class Homes {
   void Wake(const Pid& pid, const ProcessSlot& resident);
   // Precondition: MayHaveLived.
   [[nodiscard]] Mutex& ResidencyOf(const Pid& pid) const {
-    ACTORD_ASSERT_HOT(MayHaveLived(pid), "homes.h: the PID is of this store");
+    ACTORD_ASSERT_HOT(MayHaveLived(pid), "homes.h: the process may have lived");
     return (*homes_)[HomeOf(pid)].residency;
   }
   // How often processes of this home have become dormant. Precondition: the
   // caller holds ResidencyOf the PID.
   [[nodiscard]] uint64_t SleepsOf(const Pid& pid) const {
-    ACTORD_ASSERT_HOT(MayHaveLived(pid), "homes.h: the PID is of this store");
+    ACTORD_ASSERT_HOT(MayHaveLived(pid), "homes.h: the process may have lived");
     return (*homes_)[HomeOf(pid)].sleeps.load(std::memory_order_relaxed);
   }
   // From now on no dormant process comes back. When this returns, no thread is

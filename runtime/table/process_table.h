@@ -75,8 +75,7 @@ class ProcessTable {
   // Applies to new processes: live processes stay, even above the limit.
   void SetLimit(size_t limit) { slots_.SetLimit(limit); }
 
-  // The process, if it lives here now. (Every message passes through Find, and
-  // GCC would not inline it.)
+  // The process, if it lives here now. (GCC would not inline Find.)
   [[gnu::always_inline]] FoundProcess Find(const Pid& pid) const {
     if (IsOfSlot(pid)) [[likely]] {
       return FindVolatile(pid);
@@ -118,7 +117,7 @@ class ProcessTable {
 
   // Whether a process has not ended since Find found it. The check is an RMW,
   // so a thread that ends the process later sees all that the caller did
-  // before. Precondition: Find has found the process.
+  // before. Precondition: Find has found it. (Not asserted: nobody notes that.)
   [[nodiscard]] bool IsStill(const Pid& pid) const {
     if (IsHomePid(pid)) [[unlikely]] {
       return IsStillDurable(pid);
@@ -277,6 +276,7 @@ class ProcessTable {
   }
   // Precondition: IsOfSlot.
   [[gnu::always_inline]] FoundProcess FindVolatile(const Pid& pid) const {
+    ACTORD_ASSERT_HOT(IsOfSlot(pid), "process_table.h: the PID is of a slot");
     const FoundProcess found = FindResident({pid.slot, pid.generation});
     // A durable process has only the PID of its home.
     return found && found->is_durable() ? FoundProcess{} : found;

@@ -19,6 +19,17 @@ Ending::Seen Ending::MakeUnfindable(Process& process,
   return {recorded, wanted};
 }
 
+void Ending::KeepFailure(const Process& process, const Pid& pid,
+                         const EndCause& cause) {
+  if (!IsFailure(cause.kind)) return;
+  // Nobody waits for the Init of a process that has begun again.
+  const bool is_submission =
+      process.steps.load(std::memory_order_relaxed) == 0 &&
+      (process.admitted != nullptr || process.parent.Load().empty());
+  if (cause.kind == EndKind::kInitRefused && is_submission) return;
+  failures_.Add(process, pid, cause);
+}
+
 void Ending::Publish(Process& process, const Pid& pid, EndCause&& cause,
                      StepRecord& record, Lane& lane) {
   if (process.keep_result) {

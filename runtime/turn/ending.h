@@ -4,9 +4,9 @@
 //
 //   1. The turn closes the process's state and its yields, and drops the
 //      remains of an upgrade (Teardown::End).
-//   2. The end is counted, and another process of the type may begin. A failure
-//      is kept (failures.h), before anybody can find that the process has
-//      ended.
+//   2. A failure is kept (failures.h), before anybody can find that the process
+//      has ended. The end is counted, and another process of the type may
+//      begin.
 //
 //   In one critical section of the results, if the result is kept:
 //   3. The generation becomes even: the process cannot be found any more.
@@ -37,7 +37,8 @@
 // records; it builds no Outcome and calls no observer. Most spawned processes
 // end this way.
 //
-// Ending does steps 3 to 10; Teardown does the rest.
+// Ending keeps the failure of step 2 and does steps 3 to 10; Teardown does the
+// rest.
 //
 // Thread-safety: from the turn of the process.
 // performance-notes: Marks not measured alone.
@@ -46,6 +47,7 @@
 #include <cstdint>
 #include <string>
 
+#include "runtime/actors/failures.h"
 #include "runtime/actors/groups.h"
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/actors/names.h"
@@ -64,12 +66,18 @@ class Ending {
   // The observers of steps 7 to 10.
   using Observers = EndObservers<Names, Groups, Calls, Ties>;
 
-  Ending(Results& results, LifecycleLog& lifecycle_log,
+  Ending(Results& results, LifecycleLog& lifecycle_log, Failures& failures,
          const Observers& observers, const Clock& clock)
       : results_(results),
         lifecycle_log_(lifecycle_log),
+        failures_(failures),
         observers_(observers),
         clock_(clock) {}
+
+  // Keeps the failure, if the cause is one and somebody misses it. (The client
+  // who submits a process gets its refusal.)
+  void KeepFailure(const Process& process, const Pid& pid,
+                   const EndCause& cause);
 
   // Does steps 3 to 10. `record`: the record of the process's last call; its
   // result is taken or dropped.
@@ -95,6 +103,7 @@ class Ending {
 
   Results& results_;
   LifecycleLog& lifecycle_log_;
+  Failures& failures_;
   const Observers observers_;
   const Clock& clock_;
 };

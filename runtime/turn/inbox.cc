@@ -14,7 +14,11 @@ namespace actord::runtime {
 
 void Inbox::FreeEnvelopes(std::span<Envelope* const> envelopes) {
   lane_.buffers().DeallocateAll(
-      envelopes, [](const Envelope& envelope) { return envelope.bytes(); });
+      envelopes, [](const Envelope& envelope) { return envelope.bytes(); },
+      [](const Envelope& envelope) {
+        return envelope.payload_bytes | uint64_t{envelope.topic_bytes} << 32 |
+               uint64_t{envelope.content_type_bytes} << 48;
+      });
 }
 
 void Inbox::Uncharge(Process& process, const Envelope& completion) {

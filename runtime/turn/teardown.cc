@@ -69,20 +69,10 @@ void Teardown::CountEnd(Process& process, const Turn& turn,
 
 void Teardown::CountFailure(Process& process, const Turn& turn,
                             const EndCause& cause) {
-  NoteFailure(process, turn, cause);
+  ending_.KeepFailure(process, processes_.PidOf(process, turn.generation),
+                      cause);
   lane_.Count(&Counters::processes_failed);
   lane_.Count(&Counters::processes_ended);
-}
-
-void Teardown::NoteFailure(Process& process, const Turn& turn,
-                           const EndCause& cause) {
-  if (!IsFailure(cause.kind)) return;
-  // Nobody waits for the Init of a process that has begun again.
-  const bool is_submission =
-      process.steps.load(std::memory_order_relaxed) == 0 &&
-      (process.admitted != nullptr || process.parent.Load().empty());
-  if (cause.kind == EndKind::kInitRefused && is_submission) return;
-  failures_.Add(process, processes_.PidOf(process, turn.generation), cause);
 }
 
 void Teardown::Publish(Process& process, const Pid& pid, EndCause&& cause) {

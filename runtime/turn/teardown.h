@@ -8,7 +8,6 @@
 
 #include <string_view>
 
-#include "runtime/actors/failures.h"
 #include "runtime/process/outcome.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/shutdown_orders.h"
@@ -24,13 +23,12 @@ namespace actord::runtime {
 class Teardown {
  public:
   Teardown(Inbox& inbox, StepCaller& caller, YieldBroker& broker,
-           ProcessTable& processes, Failures& failures, Ending& ending,
+           ProcessTable& processes, Ending& ending,
            const ShutdownOrders& orders, Lane& lane)
       : inbox_(inbox),
         caller_(caller),
         broker_(broker),
         processes_(processes),
-        failures_(failures),
         ending_(ending),
         orders_(orders),
         lane_(lane) {}
@@ -56,8 +54,6 @@ class Teardown {
                 bool forcing);
   [[gnu::noinline]] void CountFailure(Process& process, const Turn& turn,
                                       const EndCause& cause);
-  // Keeps the failure, unless nobody misses it (failures.h).
-  void NoteFailure(Process& process, const Turn& turn, const EndCause& cause);
   // Makes the end known, and tells a submitter that waits for Init.
   void Publish(Process& process, const Pid& pid, EndCause&& cause);
   void GiveBack(Process& process, const Turn& turn);
@@ -66,7 +62,6 @@ class Teardown {
   StepCaller& caller_;
   YieldBroker& broker_;
   ProcessTable& processes_;
-  Failures& failures_;
   Ending& ending_;
   const ShutdownOrders& orders_;
   Lane& lane_;

@@ -1,10 +1,10 @@
 // performance-notes: Rare code moved out, State in the process.
 #include "runtime/workers/process_runner.h"
 
-#include <optional>
 #include <utility>
 
 #include "runtime/scheduler/scheduler_policy.h"
+#include "runtime/scheduler/work_ahead.h"
 #include "runtime/step/verdict.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
@@ -16,7 +16,6 @@ namespace actord::runtime {
 inline void ProcessRunner::Finish(Process& process, Turn& turn,
                                   int32_t verdict) {
   const bool blocked = verdict == ACTORD_STEP_BLOCK;
-  const bool again = verdict == ACTORD_STEP_CONTINUE;
   // A step is due after CONTINUE and after an upgrade.
   const bool ready = process.step_due || !process.urgent_taken.empty();
   uint64_t delta = 0;
@@ -31,7 +30,7 @@ inline void ProcessRunner::Finish(Process& process, Turn& turn,
   const uint64_t word =
       process.activity.fetch_add(delta, std::memory_order_acq_rel) + delta;
   if (!Activity::Runnable(word)) return;
-  if (again) {
+  if (verdict == ACTORD_STEP_CONTINUE) {
     scheduler_.EnqueueBehind(&process, lane_.here());
   } else {
     scheduler_.EnqueueAgain(&process, lane_.here());
@@ -43,7 +42,7 @@ void ProcessRunner::RunTurn(Process& process) {
   // Acquire: activity.h, (3) for urgent events, and (5).
   const uint64_t word = process.activity.load(std::memory_order_acquire);
   ACTORD_ASSERT_HOT(Activity::Runnable(word) && !process.running.load(),
-                    "process_runner.h: the process is ready, and in no turn");
+                    "process_runner.h: it came out of a queue, in no turn");
   TurnParts& parts = parts_;
   Turn turn{.word = word,
             .generation = process.generation.load(std::memory_order_relaxed)};
@@ -106,40 +105,26 @@ void ProcessRunner::RunDurable(Process& process, Turn& turn) {
 }
 
 bool ProcessRunner::Begin(Process& process, Turn& turn) {
-  std::optional<EndCause> refusal = parts_.beginning.Begin(process, turn);
-  if (!refusal) [[likely]] {
-    return true;
+  auto refusal = parts_.beginning.Begin(process, turn);
+  if (refusal) [[unlikely]] {
+    parts_.teardown.End(process, turn, *std::move(refusal));
   }
-  parts_.teardown.End(process, turn, *std::move(refusal));
-  return false;
+  return !refusal;
 }
 
 void ProcessRunner::LetSenderGoOn(const Process& process) {
-  const WorkerQueue* here = lane_.here();
-  if (++turns_in_vain_ % SchedulerPolicy::kVainTurnsPerYield != 0 &&
-      here != nullptr) {
-    const uint32_t others =
-        here->ready.NonEmptyFromTop() | scheduler_.GlobalLevels();
-    if (here->next != nullptr || others >> process.Priority() != 0) return;
+  if (++turns_in_vain_ % SchedulerPolicy::kVainTurnsPerYield == 0 ||
+      !HasWorkAhead(lane_.here(), scheduler_, process.Priority())) {
+    YieldThread();
   }
-  YieldThread();
 }
 
 bool ProcessRunner::GoesOn(const Process& process, int32_t verdict,
                            int steps) const {
   if (verdict != ACTORD_STEP_BLOCK && verdict != ACTORD_STEP_IDLE) return false;
-  if (process.urgent_taken.empty() || steps == SchedulerPolicy::kStepsPerTurn) {
-    return false;
-  }
-  const WorkerQueue* here = lane_.here();
-  // No further step if the thread has lost its worker, if a process became
-  // ready, or if the queue holds work for which no worker was woken: the worker
-  // takes care of that work at the start of a turn.
-  if (here == nullptr || here->next != nullptr || here->is_quiet) return false;
-  // The comparison of Worker::TakeReady: no process of a higher priority is
-  // ready.
-  const uint64_t levels = here->ready.levels() | scheduler_.GlobalWord();
-  return levels >> process.Priority() <= 1;
+  return !process.urgent_taken.empty() &&
+         steps != SchedulerPolicy::kStepsPerTurn &&
+         MayStepAgain(lane_.here(), scheduler_, process.Priority());
 }
 
 int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
@@ -178,23 +163,20 @@ int32_t ProcessRunner::BeginAgain(Process& process, Turn& turn) {
   TurnParts& parts = parts_;
   const TurnInput& input = parts.caller.input();
   StepRecord& record = parts.caller.record();
-  const bool begins = BeginsAgain(input, record);
   process.next_tag = record.next_tag;
   parts.caller.SealRecord();
-  if (begins) {
-    auto no_room = parts.continuing.Prepare(process, turn,
-                                            parts.caller.OwedCallsOf(process));
-    if (no_room) {
-      parts.applier.Rollback(record);
-      parts.teardown.End(process, turn, *std::move(no_room));
-      return kHasEnded;
-    }
-  }
-  parts.applier.Apply(record, process, input.self);
-  if (!begins) {
+  if (!BeginsAgain(input, record)) {
+    parts.applier.Apply(record, process, input.self);
     EndAfterStep(process, turn);
     return kHasEnded;
   }
+  if (auto no_room = parts.continuing.Prepare(
+          process, turn, parts.caller.OwedCallsOf(process))) {
+    parts.applier.Rollback(record);
+    parts.teardown.End(process, turn, *std::move(no_room));
+    return kHasEnded;
+  }
+  parts.applier.Apply(record, process, input.self);
   parts.continuing.EndLife(process, turn, nullptr);
   if (auto refusal = parts.beginning.BeginAgain(process, turn)) {
     parts.teardown.End(process, turn, *std::move(refusal));
@@ -210,8 +192,9 @@ void ProcessRunner::EndAfterStep(Process& process, Turn& turn) {
 }
 
 void ProcessRunner::FinishWithoutStep(Process& process, Turn& turn) {
-  const bool blocked = (turn.word & Activity::kBlocked) != 0;
-  Finish(process, turn, blocked ? ACTORD_STEP_BLOCK : ACTORD_STEP_IDLE);
+  Finish(process, turn,
+         (turn.word & Activity::kBlocked) != 0 ? ACTORD_STEP_BLOCK
+                                               : ACTORD_STEP_IDLE);
 }
 
 }  // namespace actord::runtime

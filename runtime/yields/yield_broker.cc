@@ -314,6 +314,8 @@ void YieldBroker::CloseOthers(Process& process, uint32_t generation,
 }
 
 void YieldBroker::CloseAll(Process& process, uint32_t generation, Lane& lane) {
+  ACTORD_ASSERT_HOT(process.yields != kNoYieldSlot,
+                    "yield_broker.h: the process has a yield");
   do {
     Expire(process, generation, records_.At(process.yields));
     Free(process, process.yields, lane);

@@ -7,7 +7,8 @@ For each header NAME.h of runtime/ and daemon/:
   - An invariant, "(N)" at the beginning of a line of a comment, or "N." below
     "Invariants:", has an assertion "NAME.h (N)".
   - There are at least as many assertions "NAME.h: TEXT" (or "NAME.h (N): TEXT")
-    as there are comments "Precondition".
+    as there are comments "Precondition", and each precondition has a word in
+    common with one of them.
 In place of an assertion, "Not asserted: WHY" may follow the invariant or the
 precondition, and a sentence with a file of tests/ may name the numbers that the
 test checks.
@@ -28,6 +29,11 @@ INVARIANTS = re.compile(r"//\s*Invariants?\b.*:$")
 ITEM = re.compile(r"//\s+\((\d+)\) ")
 ITEM_OF_INVARIANTS = re.compile(r"//\s+\(?(\d+)[.)] ")
 PRECONDITION = re.compile(r"\bPreconditions?\b")
+CONDITION = re.compile(
+    r"\bPreconditions?\b[^:]*:(.*?)(?=\. [A-Z(]|\.$|$|\bPrecondition)")
+COMMON_WORDS = frozenset(
+    "after before called caller from function have hold holds must only other "
+    "process that their then there they this which with".split())
 SENTENCE_END = re.compile(r"(?<=[.:]) ")
 WHY_NOT = "ot asserted: "
 
@@ -39,16 +45,25 @@ def numbers_in(text):
     return found
 
 
+def words_in(text):
+    """The beginnings of the words that say something, and of their parts."""
+    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()
+    return {word[:5] for word in re.findall(r"[a-z]{4,}", split)
+            if word not in COMMON_WORDS}
+
+
 def assertions(root):
-    """The invariants, and the number of other assertions, that name each header."""
+    """The invariants, and the other texts, of the assertions that name each header."""
     numbered = collections.defaultdict(set)
-    others = collections.Counter()
+    texts = collections.defaultdict(list)
     for folder in FOLDERS:
         for path in (root / folder).rglob("*.[hc]*"):
             for name, text in ASSERTION.findall(path.read_text()):
                 numbered[name] |= numbers_in(text)
-                others[name] += ": " in text
-    return numbered, others
+                if ": " in text:
+                    texts[name].append(
+                        re.sub(r'"\s*"', "", text).split(": ", 1)[1])
+    return numbered, texts
 
 
 def comments(text):
@@ -62,8 +77,14 @@ def comments(text):
             block = []
 
 
+def is_about(condition, texts):
+    words = words_in(condition)
+    return not words or any(words & words_in(text) for text in texts)
+
+
 def check_header(path, text, asserted, others):
     kept, invariants, preconditions, excused = set(asserted), {}, [], 0
+    conditions = []
     for block in comments(text):
         item, last = ITEM, None
         for number, line in block:
@@ -77,22 +98,31 @@ def check_header(path, text, asserted, others):
             preconditions += [number] * len(PRECONDITION.findall(line))
         whole = " ".join(line.strip("/ ") for _, line in block)
         excused += whole.count(WHY_NOT) if PRECONDITION.search(whole) else 0
+        if WHY_NOT not in whole:
+            conditions += [(block[0][0], found.strip())
+                           for found in CONDITION.findall(whole)]
         for sentence in SENTENCE_END.split(whole):
             kept |= numbers_in(sentence) if "tests/" in sentence else set()
     wrong = [f"{path}:{number}: no assertion names invariant ({which})"
              for which, number in sorted(invariants.items()) if which not in kept]
-    if len(preconditions) > others + excused:
+    if len(preconditions) > len(others) + excused:
         wrong.append(f"{path}:{preconditions[0]}: the preconditions are "
-                     f"{len(preconditions)}, and their assertions {others + excused}")
+                     f"{len(preconditions)}, and their assertions "
+                     f"{len(others) + excused}")
+    else:
+        wrong += [f"{path}:{number}: no assertion has a word of the precondition "
+                  f'"{condition}"'
+                  for number, condition in conditions
+                  if not is_about(condition, others)]
     return wrong
 
 
 def check_tree(root):
-    numbered, others = assertions(root)
+    numbered, texts = assertions(root)
     return [line for folder in FOLDERS
             for path in sorted((root / folder).rglob("*.h"))
             for line in check_header(path.relative_to(root), path.read_text(),
-                                     numbered[path.name], others[path.name])]
+                                     numbered[path.name], texts[path.name])]
 
 
 def main(arguments):

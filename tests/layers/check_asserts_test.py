@@ -68,6 +68,12 @@ class CheckAssertsTest(unittest.TestCase):
         self.assertEqual(self.found(2 * PRECONDITION, asserted),
                          ["runtime/queue.h:1"])
         self.assertEqual(self.found(2 * PRECONDITION, 2 * asserted), [])
+        other = 'ACTORD_ASSERT(a, "queue.h: the lock is held");'
+        named = PRECONDITION.replace("there is one", "the queue has an element")
+        self.assertEqual(self.found(named, other), ["runtime/queue.h:1"])
+        self.assertEqual(
+            self.found(named, other.replace("the lock is held", "Element() is set")),
+            [])
         reason = "there is one. (Not asserted: the lock hides it.)"
         self.assertEqual(self.found(PRECONDITION.replace("there is one.", reason)), [])
 

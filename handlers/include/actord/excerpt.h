@@ -6,6 +6,7 @@
 
 #include <actord/text.h>
 
+#include <cassert>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ namespace actord {
 // character. Precondition: `max_bytes` is at least 3.
 inline std::string Excerpt(std::string_view text, std::size_t max_bytes = 48) {
   constexpr std::string_view kCut = "...";
+  assert(max_bytes >= kCut.size());
   if (text.size() <= max_bytes) return std::string(text);
   return std::string(
              CutUtf8(text, max_bytes - kCut.size(), NoCharacter::kDropBytes))

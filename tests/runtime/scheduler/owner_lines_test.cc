@@ -199,7 +199,7 @@ TEST_F(FairQueueTest, ABacklogFromBeforeItWasFairIsOfItsOwner) {
 TEST_F(FairQueueTest, StopsWhenOneOwnerHasPushedForLong) {
   PushMany(kAlice, 1);
   PushMany(kBob, 1);
-  for (uint32_t i = 1; i < GlobalQueue::kAlonePushes; ++i) {
+  for (uint32_t i = 1; i < SchedulerPolicy::kPushesAlone; ++i) {
     PushMany(kBob, 1);
     ASSERT_EQ(Take(1).size(), 1u);
   }
@@ -221,7 +221,7 @@ TEST_F(FairQueueTest, IsFairAsLongAsAnotherOwnerWaits) {
   Process* const low = Make(kAlice);
   low->priority = 3;
   queue_.Push(low);
-  for (uint32_t i = 0; i < 3 * GlobalQueue::kAlonePushes; ++i) {
+  for (uint32_t i = 0; i < 3 * SchedulerPolicy::kPushesAlone; ++i) {
     PushMany(kBob, 1);
     ASSERT_EQ(Take(1).size(), 1u);
   }

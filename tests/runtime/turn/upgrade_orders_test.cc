@@ -30,7 +30,7 @@ TEST_P(OfOrder, IsCarriedOutByTheOldVersion) {
   ASSERT_TRUE(type.ok());
   EXPECT_EQ(Tell(*type), 1u);
   if (GetParam().event == kEventLinkedEnd) {
-    core().ties.Link(pid, Pid{}, core().lane);
+    core().ties.Link(pid, Pid{}, core().lane, Owner::kAny);
   } else {
     ASSERT_TRUE(core()
                     .delivery
