@@ -59,7 +59,8 @@ export async function readHistory(pid, signal) {
  */
 
 /**
- * From each command and call to its completion; the ones without are pending.
+ * A span from each command and call to its completion. A command without completion
+ * is pending.
  * @param {any[]} entries
  * @param {number} now ms since 1970
  * @returns {Span[]}
@@ -92,7 +93,7 @@ export function spansOf(entries, now) {
 }
 
 /**
- * The entries by step: what is between two steps belongs to the step before.
+ * The entries by step. Entries between two steps belong to the earlier step.
  * @param {any[]} entries
  * @returns {{step: string, time: string, entries: any[]}[]}
  */

@@ -115,7 +115,7 @@ class Console extends Component {
         </div>
       </header>
       <div role="status">
-        ${error && html`<p class="banner">${error.isLost ? "The daemon cannot be reached" : shown(error.message)} since ${clock(new Date(lostAt).toISOString())}. What is shown may be old; the console tries again.</p>`}
+        ${error && html`<p class="banner">${error.isLost ? "The daemon cannot be reached" : shown(error.message)} since ${clock(new Date(lostAt).toISOString())}. The page may show old data. The console keeps trying to connect.</p>`}
         ${!error && restartedAt && html`<p class="banner">The daemon was started again at ${clock(restartedAt)}.</p>`}
         ${status.state === "DAEMON_STATE_DRAINING" && html`<p class="banner">The daemon is draining.</p>`}
       </div>

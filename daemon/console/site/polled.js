@@ -4,9 +4,9 @@ import { Component, html } from "./html.js";
 import { shown } from "./text.js";
 
 const TICK_MS = 1000;
-// A list that takes long is asked for seldom: at most one part in so many of the
-// time is spent on it. Nobody waits longer than this for the next answer, also if
-// the daemon was slow once.
+// A slow list is polled rarely, so that polling takes at most 1/REST of the time.
+// But the pause between two polls is at most LONGEST_REST_MS, also after a very slow
+// answer.
 const REST = 20;
 const LONGEST_REST_MS = 20_000;
 
@@ -41,7 +41,7 @@ export const ticker = new Ticker();
 /**
  * A component whose `load` fetches state.data each `everyMs`. It is loaded at once
  * when `keyOf(props)` changes. After an error the last data stay, with the error.
- * Data that are shown are those of the present key.
+ * The shown data always belong to the present key.
  */
 export class Polled extends Component {
   everyMs = 5000;

@@ -1,4 +1,4 @@
-// What a process or a command waits for, in a sentence.
+// A sentence that says why a process or a command waits.
 import { counted, duration, msOf, shown } from "./text.js";
 
 /** @param {any} item a Yield @param {number} now ms @returns {string} */

@@ -1,4 +1,4 @@
-// Who is connected, and which quotas refuse calls.
+// Connected clients, and the quotas that refuse calls.
 import { html } from "../html.js";
 import { ActionButton } from "../actions.js";
 import { actorctl } from "../commands.js";

@@ -32,7 +32,7 @@ class Lines extends Polled {
     return minLevel;
   }
 
-  /** Reads what is new since the last time. */
+  /** Reads the lines that are new since the last time. */
   async load({ minLevel }, signal) {
     if (minLevel !== this.#of) this.#lines = [];
     this.#of = minLevel;

@@ -1,4 +1,4 @@
-// How the daemon does: what fails, what is stuck, rates, utilisation, limits near.
+// The state of the daemon: failures, stuck work, rates, utilisation, near limits.
 import { html } from "../html.js";
 import { call } from "../api.js";
 import { Chart } from "../chart.js";

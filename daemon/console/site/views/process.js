@@ -1,4 +1,4 @@
-// One process: what it waits for, its timeline, and what can be done with it.
+// One process: the reason of its wait, its timeline, and its actions.
 import { html } from "../html.js";
 import { ActionButton, may } from "../actions.js";
 import { call } from "../api.js";
@@ -111,7 +111,7 @@ function Ended({ data }) {
   return html`<p class="sentence">It has ended, or never was. The daemon keeps no result of it that you may see.</p>`;
 }
 
-/** The timeline, from the history or from what is known without one. */
+/** The timeline, from the history if there is one, else from the process itself. */
 function Drawn({ data }) {
   const now = Date.now();
   const { process, failure, history } = data;

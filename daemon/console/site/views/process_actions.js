@@ -1,4 +1,4 @@
-// What can be done with a process and with a waiting command.
+// Actions for a process and for a waiting command.
 import { actorctl, actorctlWith } from "../commands.js";
 import { ERROR_CODES, payloadOf, word } from "../text.js";
 

@@ -1,4 +1,4 @@
-// What has waited too long, and on what.
+// Commands and processes that have waited too long, and the reasons.
 import { html } from "../html.js";
 import { ActionButton } from "../actions.js";
 import { page } from "../api.js";
@@ -70,7 +70,7 @@ class Suspects extends Polled {
         heads=${["PID", "Type", "State", "#Mailbox", "Why"]}
         rows=${rows.map((one) => [html`<${Pid} pid=${one.pid} />`, html`<${Foreign} text=${one.processType} most=${60} />`, html`<${State} state=${one.state} />`,
           count(one.mailboxMessages), WHYS[word(one.state, "PROCESS_STATE_").toUpperCase()]?.(one) ?? ""])} />
-      ${more && html`<p class="quiet">Of each state the first ${MOST_SUSPECTS} processes were looked at. Filter by type to see others.</p>`}`;
+      ${more && html`<p class="quiet">The console checked only the first ${MOST_SUSPECTS} processes of each state. Filter by type to check others.</p>`}`;
   }
 }
 
@@ -95,7 +95,7 @@ export const quarantineTable = (app) => (rows, reload) => html`
 export function Stuck({ app, query }) {
   const type = query.get("type") ?? "";
   return html`
-    <p class="quiet">What has waited for ${duration(STUCK_SECONDS)}; the same from a shell: <code>actorctl stuck</code></p>
+    <p class="quiet">Commands and processes that have waited for ${duration(STUCK_SECONDS)}; the same from a shell: <code>actorctl stuck</code></p>
     <h2>Commands that remote workers carry out</h2>
     <${List} method="ListYields" field="yields" request=${{}} show=${yieldTable} />
     <h2>Processes that make no progress</h2>

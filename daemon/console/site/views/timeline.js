@@ -27,7 +27,7 @@ function Bar({ span, from, to }) {
  *     steps, failed: times in ms
  */
 export function Timeline({ spans, steps, failed, from, to }) {
-  // What is pending first, then the newest.
+  // Pending spans come first, then the newest ones.
   const drawn = [...spans].sort((a, b) => Number(b.isPending) - Number(a.isPending) || b.from - a.from)
     .slice(0, MOST_SPANS);
   const scale = WIDTH / Math.max(1, to - from);

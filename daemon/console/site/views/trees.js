@@ -1,4 +1,4 @@
-// Supervisors and what is below them. A branch is read when it is opened.
+// Supervisors and their descendants. A branch is read when it is opened.
 import { Component, html } from "../html.js";
 import { may } from "../actions.js";
 import { call, page } from "../api.js";
@@ -8,7 +8,7 @@ import { counted, payloadJson } from "../text.js";
 const SUPERVISOR = "supervisor";
 
 /**
- * What a supervisor says about its children, by PID.
+ * The children that a supervisor lists, by PID.
  * @param {string} pid
  * @returns {Promise<Map<string, any>>} children that are down have their id as key
  */

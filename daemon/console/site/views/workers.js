@@ -43,7 +43,7 @@ export class Workers extends Polled {
           html`<${Foreign} text=${[...new Set(list.map((one) => one.command))].join(", ")} most=${100} />`,
           duration((Math.min(...list.map((one) => msOf(one.leaseDeadline))) - now) / 1000),
         ])} />
-      ${more && html`<p class="quiet">Of the ${MOST} oldest commands. A worker that holds no task is not listed.</p>`}
+      ${more && html`<p class="quiet">This table covers the ${MOST} oldest commands. A worker that holds no task is not listed.</p>`}
       <h2>Commands of this daemon</h2>
       <${Table} caption="Commands of this daemon" empty="" heads=${["Command", "Carried out", "Plugin"]}
         rows=${commands.map((one) => [html`<${Foreign} text=${one.name} most=${100} />`, word(one.kind, "COMMAND_KIND_"), html`<${Foreign} text=${one.plugin} />`])} />`;

@@ -40,7 +40,7 @@ export async function daemonIsKilledAndComesBack(kit) {
   await kit.show(page, `process/${encodeURIComponent(kit.order.pids.order)}`);
   await kit.ask("kill");
   await page.getByText("The daemon cannot be reached since").waitFor();
-  // What was seen last stays.
+  // The last data stay.
   assert.match(await page.locator(".sentence").textContent(), /payment\.charge/);
   await kit.ask("start");
   await page.getByText("The daemon was started again at").waitFor();
