@@ -38,8 +38,8 @@ export class Deadline {
 }
 
 /**
- * The pause in ms after so many failed attempts. Random by a half, so that clients do
- * not come back all at once.
+ * The pause in ms after `count` failed attempts. Up to half of it is random, so that
+ * clients do not come back all at once.
  * @param {number} count
  */
 export function backoff(count, longestMs = LONGEST_PAUSE_MS) {
@@ -94,8 +94,8 @@ export class Attempts {
   }
 
   /**
-   * How long to wait before the next attempt, in ms. Throws the error if there is to
-   * be none.
+   * The pause before the next attempt, in ms. Throws the error if no further attempt
+   * follows.
    * @param {ActordError} error
    */
   pauseAfter(error) {

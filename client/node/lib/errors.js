@@ -146,7 +146,8 @@ export function makeError(message, code, facts = {}) {
 }
 
 /**
- * For the ServiceError of a call. Any other error stays as it is.
+ * The ActordError for the ServiceError of a call. Any other error is returned
+ * unchanged.
  * @param {any} error
  */
 export function errorOfRpc(error) {
@@ -158,7 +159,7 @@ export function errorOfRpc(error) {
 }
 
 /**
- * For a Refusal of a stream or a TaskRefusal.
+ * The ActordError for a Refusal of a stream or a TaskRefusal.
  * @param {any} refusal
  */
 export function errorOfRefusal(refusal) {

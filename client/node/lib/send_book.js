@@ -23,7 +23,7 @@ export class SendBook {
   /** Items from the first unacknowledged one on. @type {SendRequest[]} */
   #items = [];
   #released = 0; // items at the front of #items that are acknowledged
-  #sent = 0; // items behind those that are sent on the open stream
+  #sent = 0; // items behind the released ones that the open stream has sent
   #first = 0; // index of the first unacknowledged item
   #streamFirst = 0; // index of the first item of the open stream
   /** @type {Refused[]} */
@@ -59,7 +59,7 @@ export class SendBook {
     return this.#first + this.unacknowledged - 1;
   }
 
-  /** With at least one item. Something has to wait. */
+  /** Returns a batch of at least one item. Precondition: an item waits. */
   nextBatch() {
     const begin = this.#released + this.#sent;
     let end = begin;

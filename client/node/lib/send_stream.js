@@ -20,7 +20,7 @@ export class SendStream {
   #book;
   #patience;
   #closing = false;
-  /** What has ended the stream. @type {unknown} */
+  /** The error that has ended the stream. @type {unknown} */
   #error = null;
   /** @type {any} */
   #call = null; // null: none is open
@@ -190,7 +190,7 @@ export class SendStream {
     }
   }
 
-  /** Writes when those have run that are about to send, so that batches are large. */
+  /** Writes after pending `send` calls have run, so that batches are large. */
   #pumpSoon() {
     if (this.#pumping || this.#call === null || !this.#book.hasWaiting) return;
     this.#pumping = true;

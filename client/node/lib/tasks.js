@@ -14,7 +14,7 @@ import * as wire from './wire.js';
  * @typedef {import('../types/index.js').Data} Data
  * @typedef {import('../types/index.js').StatusCode} StatusCode
  * @typedef {import('./errors.js').ActordError} ActordError
- * @typedef {object} Command What a worker does for the commands that match `pattern`.
+ * @typedef {object} Command The function for the commands that match `pattern`.
  * @property {string} pattern
  * @property {(task: Task) => unknown} function
  * @property {number | undefined} maxAttempts then an error is final; undefined: as the
@@ -199,7 +199,7 @@ export class TaskBook {
   }
 
   /**
-   * The function has ended. Returns what to send now.
+   * Records the end of the function. Returns the requests to send now.
    * @param {Task} task @param {object} request @returns {object[]}
    */
   answer(task, request) {
@@ -211,8 +211,8 @@ export class TaskBook {
   }
 
   /**
-   * The daemon's answer to a completion, failure or heartbeat. Returns what to send
-   * now.
+   * Takes the daemon's answer to a completion, failure or heartbeat. Returns the
+   * requests to send now.
    * @param {any} message @param {number} now @param {(text: string) => void} warn
    * @returns {object[]}
    */
@@ -240,7 +240,8 @@ export class TaskBook {
   }
 
   /**
-   * What to send now, and when to ask again; null: when a task arrives or is answered.
+   * Returns the requests to send now, and the time of the next call; null: call again
+   * when a task arrives or is answered.
    * @param {number} now @returns {{requests: object[], moment: number | null}}
    */
   due(now) {
@@ -294,7 +295,8 @@ export class TaskBook {
 }
 
 /**
- * For what a command's function has returned. Throws TypeError if it is no Data.
+ * The answer for a value that the function of a command has returned. Throws
+ * TypeError if the value is no Data.
  * @param {Task} task @param {any} value
  */
 export function completion(task, value) {
@@ -311,7 +313,7 @@ function completionWithError(token, message, code) {
 }
 
 /**
- * For what a command's function has thrown.
+ * The answer for an error that the function of a command has thrown.
  * @param {Task} task @param {Command | undefined} command @param {unknown} error
  */
 export function failure(task, command, error) {

@@ -1,4 +1,4 @@
-// What the calls take and return, as plain values.
+// The arguments and the results of the calls, as plain values.
 
 /**
  * @typedef {import('../types/index.js').Data} Data

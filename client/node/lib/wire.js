@@ -146,7 +146,7 @@ export function completeRequest(token, result, { contentType, error, code }) {
 }
 
 /**
- * With as much of the message as the daemon accepts.
+ * The error, with its message cut to the length that the daemon accepts.
  * @param {string} message @param {StatusCode} code
  */
 export function yieldError(message, code, maxBytes = MAX_ERROR_BYTES) {
@@ -175,7 +175,7 @@ function failureOf(failure) {
 }
 
 /**
- * Of an AwaitResponse. Throws ProcessFailed for a failure, with `check`.
+ * The outcome in an AwaitResponse. Throws ProcessFailed for a failure, with `check`.
  * @param {any} response @param {boolean} check
  */
 export function outcomeOf({ outcome, receipt }, check) {

@@ -158,7 +158,7 @@ export class Worker {
     return this.#closing || this.#book.done;
   }
 
-  /** One stream, to its end. Returns what has ended it. */
+  /** Runs one stream to its end. Returns the error that has ended it. */
   async #converse() {
     this.#accepted = false;
     const requests = this.#book.open();
@@ -219,7 +219,10 @@ export class Worker {
     }
   }
 
-  /** What no stream can take is sent again by the next one. @param {object[]} requests */
+  /**
+   * The next stream repeats the requests that no stream has taken.
+   * @param {object[]} requests
+   */
   #send(requests) {
     if (this.#call === null || this.#call.writableEnded) return;
     for (const request of requests) this.#call.write(request);
@@ -232,7 +235,10 @@ export class Worker {
     this.#waiting.abort();
   }
 
-  /** Sends what is due, and again when more is, while this stream is open. */
+  /**
+   * Sends the due heartbeats and answers, and sets a timer for the next ones, while
+   * this stream is open.
+   */
   #beatWhenDue() {
     clearTimeout(this.#beatTimer);
     if (this.#call === null) return;

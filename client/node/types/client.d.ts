@@ -23,14 +23,14 @@ export interface ClientOptions {
   /** The name in the daemon's certificate. Default:
    * $ACTORD_CLIENT_TLS_SERVER_NAME, else the host of the address. */
   tlsServerName?: string;
-  /** For a call that has no timeout of its own. Default: 30,000; null: none. */
+  /** The timeout of a call that has none of its own. Default: 30,000; null: none. */
   timeoutMs?: number | null;
-  /** How often a call is tried that may be repeated. Default: 12; 1: once. */
+  /** The number of attempts at a call that may be repeated. Default: 12. */
   maxAttempts?: number;
 }
 
 export interface CallOptions {
-  /** For all attempts together. Default: that of the client; null: none. */
+  /** The time for all attempts together. Default: the client's timeout; null: none. */
   timeoutMs?: number | null;
   /** Aborting it cancels the call, which rejects with the reason of the signal. The
    * call may still have its effect. */

@@ -15,10 +15,10 @@ export class ActordError extends Error {
   reason: string;
   /** Facts that belong to the reason. */
   metadata: Record<string, string>;
-  /** The daemon has done nothing; the same call may succeed after so long. Null: the
+  /** The daemon has done nothing; the same call may succeed after this delay. Null: the
    * daemon has not said so. */
   retryDelayMs: number | null;
-  /** What is wrong, by the path of the field in the request. */
+  /** The mistakes, by the path of the field in the request. */
   fields: Record<string, string>;
   /** The process that `run` had started before the error, or the process that the
    * error names; "" if there is none. */

@@ -2,7 +2,7 @@
 //
 // It works with any daemon of the API actord.v1: calls, fields and values that a
 // daemon does not have yet are UNIMPLEMENTED, ignored or UNSPECIFIED. Wrong arguments
-// throw TypeError; what the daemon or gRPC refuses rejects with an ActordError.
+// throw TypeError; a refusal by the daemon or gRPC rejects with an ActordError.
 
 export * from './client.js';
 export * from './errors.js';

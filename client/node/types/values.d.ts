@@ -1,4 +1,4 @@
-// What the calls take and return.
+// The arguments and the results of the calls.
 
 /** The names of google.rpc.Code. */
 export type StatusCode =
@@ -7,7 +7,7 @@ export type StatusCode =
   | 'FAILED_PRECONDITION' | 'ABORTED' | 'OUT_OF_RANGE' | 'UNIMPLEMENTED' | 'INTERNAL'
   | 'UNAVAILABLE' | 'DATA_LOSS' | 'UNAUTHENTICATED';
 
-/** What an acknowledgement is worth: MEMORY ends with the daemon, LOGGED is on the
+/** The promise of an acknowledgement: MEMORY ends with the daemon, LOGGED is on the
  * disk, UNSPECIFIED is from an older daemon. */
 export type Receipt = 'UNSPECIFIED' | 'MEMORY' | 'LOGGED';
 export type Durability = 'UNSPECIFIED' | 'VOLATILE' | 'DURABLE';
@@ -17,7 +17,7 @@ export type ProcessState =
 export type FailureReason =
   | 'UNSPECIFIED' | 'FAILED' | 'EXCEPTION' | 'CANCELLED' | 'TERMINATED'
   | 'INIT_REFUSED' | 'LIMIT_REACHED';
-/** What happened to a completion. Only ACCEPTED reached the process. */
+/** The fate of a completion. Only ACCEPTED reached the process. */
 export type Answer =
   | 'UNSPECIFIED' | 'ACCEPTED' | 'DUPLICATE' | 'CONFLICT' | 'SUPERSEDED' | 'EXPIRED'
   | 'UNKNOWN';
@@ -34,13 +34,13 @@ export type Data = string | Uint8Array | ArrayBuffer | Payload | JsonValue | obj
 export class Payload {
   constructor(data?: Uint8Array | string, contentType?: string);
   static of(value?: Data, contentType?: string): Payload;
-  /** Throws TypeError for what JSON cannot say, such as NaN. */
+  /** Throws TypeError for values that JSON cannot represent, such as NaN. */
   static json(value: JsonValue | object): Payload;
   readonly data: Uint8Array;
   readonly contentType: string;
   /** The data as UTF-8. Throws TypeError if it is not. */
   get text(): string;
-  /** The data as JSON, whatever the content type. */
+  /** The data as JSON, regardless of the content type. */
   json(): any;
 }
 

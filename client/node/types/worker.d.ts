@@ -32,7 +32,7 @@ export class Task {
   readonly attemptDeadline: Date | null;
   readonly deadline: Date | null;
   readonly createTime: Date | null;
-  /** Of the last heartbeat of an earlier attempt. */
+  /** The progress that the last heartbeat of an earlier attempt reported. */
   readonly progress: Payload | null;
   get text(): string;
   json(): any;
@@ -50,12 +50,12 @@ export class Task {
 export interface WorkerOptions {
   /** Its settings make a client that ends with the worker. */
   client?: Client | ClientOptions;
-  /** For lists of the daemon. */
+  /** The worker's name in lists of the daemon. */
   name?: string;
-  /** How many tasks at a time. Default: 4. */
+  /** The number of tasks that run at a time. Default: 4. */
   concurrency?: number;
-  /** What tasks under way have after stop(); then other workers get them. Default:
-   * 30,000; null: no limit. */
+  /** The time that running tasks have after stop(); then other workers get them.
+   * Default: 30,000; null: no limit. */
   stopTimeoutMs?: number | null;
   /** Gets a line about each lost connection and refused answer. Default:
    * console.warn. */
@@ -83,8 +83,8 @@ export class Worker {
   /** Takes no more tasks. The worker ends when the tasks under way are done. Tasks
    * that have arrived and are not begun go to other workers. */
   stop(): void;
-  /** Ends the stream at once: other workers get the tasks under way. */
+  /** Ends the stream at once: other workers get the running tasks. */
   close(): void;
-  /** Waits for the end of a worker that was started. Rejects with what has ended it. */
+  /** Waits for the end of a started worker. Rejects with the error that ended it. */
   join(): Promise<void>;
 }

@@ -25,7 +25,7 @@ _SERVED_SECONDS = 10.0
 
 
 class Default(enum.Enum):
-    """For `timeout=`: that of the client."""
+    """The value of `timeout=` that stands for the client's timeout."""
     TIMEOUT = "the timeout of the client"
 
 
@@ -46,8 +46,8 @@ class Deadline:
 
 
 def backoff(count: int, longest: float = _LONGEST_PAUSE_SECONDS) -> float:
-    """The pause in seconds after so many failed attempts. Random by a half, so
-    that clients do not come back all at once."""
+    """The pause in seconds after `count` failed attempts. Up to half of it is
+    random, so that clients do not come back all at once."""
     pause: float = min(longest, _FIRST_PAUSE_SECONDS * 2 ** min(count - 1, 16))
     return pause * random.uniform(0.5, 1.0)
 
@@ -64,13 +64,13 @@ class Attempts:
         self._begin = 0.0
 
     def timeout(self) -> float | None:
-        """Of the attempt that begins now, in seconds."""
+        """The timeout of the attempt that begins now, in seconds."""
         self._begin = time.monotonic()
         return self._deadline.remaining()
 
     def pause_after(self, error: errors.ActordError) -> float:
-        """How long to wait before the next attempt, in seconds. Raises the error
-        if there is to be none."""
+        """The pause before the next attempt, in seconds. Raises the error if no
+        further attempt follows."""
         if time.monotonic() - self._begin > _SERVED_SECONDS:
             self._failed = 0
         self._failed += 1

@@ -1,4 +1,4 @@
-"""What the sync and the asyncio clients have in common: their settings and their
+"""The common part of the sync and the asyncio clients: their settings and their
 connection."""
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ class ActordError(Exception):
                   not from actord but from gRPC, such as "no connection"
     message       for people
     metadata      facts that belong to the reason
-    retry_delay   the daemon has done nothing; the same call may succeed after so
-                  many seconds. None: the daemon has not said so
-    fields        what is wrong, by the path of the field in the request
+    retry_delay   the daemon has done nothing; the same call may succeed after this
+                  delay, in seconds. None: the daemon has not said so
+    fields        the mistakes, by the path of the field in the request
     pid           the process that `run` had started before the error, or the
                   process that the error names; "" if there is none
     """
@@ -121,7 +121,7 @@ class ProcessQuarantined(FailedPrecondition):
 
 
 class ResultNotKept(FailedPrecondition):
-    """The process has ended, and its outcome is not kept, or no longer."""
+    """The process has ended, and its outcome was never kept, or is no longer kept."""
 
 
 class NotDurable(FailedPrecondition):

@@ -68,7 +68,7 @@ class SendBook:
         return self._first + self.unacknowledged - 1
 
     def next_batch(self) -> stream_pb2.SendStreamRequest:
-        """With at least one item. Something has to wait."""
+        """Returns a batch of at least one item. Precondition: an item waits."""
         batch: list[process_pb2.SendRequest] = []
         size = 0
         while self._waiting and len(batch) < MAX_ITEMS:

@@ -79,7 +79,7 @@ class SendStream:
             return self._book.take_refusals()
 
     def close(self) -> None:
-        """As the end of the block."""
+        """Does the same as leaving the `with` block."""
         try:
             self.flush()
         finally:
@@ -148,7 +148,7 @@ class SendStream:
             return self._call
 
     def _batches(self, session: int) -> Iterator[Any]:
-        """Everything that waits, as long as it is the open stream."""
+        """Yields the waiting items while this stream is the open one."""
         while True:
             with self._changed:
                 while (session == self._session and not self._closing

@@ -50,7 +50,7 @@ class Retry(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """What a worker does for the commands that match `pattern`."""
+    """The function of a worker for the commands that match `pattern`."""
     pattern: str
     function: Callable[..., Any]
     max_attempts: int | None  # then an error is final; None: as the daemon says
@@ -191,7 +191,8 @@ class TaskBook:
         return held.task
 
     def answer(self, task: Task, request: Any) -> list[work_pb2.WorkRequest]:
-        """The function has ended. What to send now; `request` None: nothing."""
+        """Records the end of the function. Returns the requests to send now.
+        `request` None: the function has no answer."""
         held = self._held.get(task.token)
         if held is None:
             return []
@@ -201,8 +202,8 @@ class TaskBook:
         return [request]
 
     def answered(self, message: Any, now: float) -> list[work_pb2.WorkRequest]:
-        """The daemon's answer to a completion, failure or heartbeat. What to send
-        now."""
+        """Takes the daemon's answer to a completion, failure or heartbeat. Returns
+        the requests to send now."""
         held = self._held.get(message.token)
         if held is None:
             return []
@@ -220,8 +221,8 @@ class TaskBook:
         return self._refused(held, errors.of_refusal(message.refusal), now)
 
     def due(self, now: float) -> tuple[list[work_pb2.WorkRequest], float | None]:
-        """What to send now, and when to ask again; None: when a task arrives or is
-        answered."""
+        """Returns the requests to send now, and the time of the next call; None:
+        call again when a task arrives or is answered."""
         requests, beats, moments = [], [], []
         for held in self._held.values():
             if held.resend_at is not None and held.resend_at <= now:
@@ -269,9 +270,9 @@ class TaskBook:
 
 
 def completion(task: Task, value: Any) -> work_pb2.WorkRequest:
-    """For what a command's function has returned: text, bytes, a Payload, None for
-    an empty result, or any other JSON value. Raises TypeError or ValueError if it
-    is none of these."""
+    """The answer for a value that the function of a command has returned: text,
+    bytes, a Payload, None for an empty result, or any other JSON value. Raises
+    TypeError or ValueError if the value is none of these."""
     payload = (Payload.of(value)
                if value is None or isinstance(
                    value, (str, bytes, bytearray, memoryview, Payload))
@@ -288,7 +289,7 @@ def completion_with_error(token: str, message: str,
 
 def failure(task: Task, command: Command | None,
             error: BaseException) -> work_pb2.WorkRequest:
-    """For what a command's function has raised."""
+    """The answer for an error that the function of a command has raised."""
     if isinstance(error, Refuse):
         return completion_with_error(task.token, str(error), error.code)
     text = str(error) if isinstance(error, Retry) else (

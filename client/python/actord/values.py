@@ -1,4 +1,4 @@
-"""What the calls take and return, as plain values."""
+"""The arguments and the results of the calls, as plain values."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Payload:
         return self.data.decode()
 
     def json(self) -> Any:
-        """The data as JSON, whatever the content type. Raises ValueError if it is
-        not."""
+        """The data as JSON, regardless of the content type. Raises ValueError if
+        the data are no JSON."""
         return json_module.loads(self.data)
 
 
@@ -70,7 +70,7 @@ Data = Union[bytes, bytearray, memoryview, str, Payload, None]
 
 
 class Receipt(enum.StrEnum):
-    """What an acknowledgement is worth."""
+    """The promise of an acknowledgement: how long the acknowledged work lasts."""
     UNSPECIFIED = "UNSPECIFIED"  # an older daemon
     MEMORY = "MEMORY"  # it ends with the daemon
     LOGGED = "LOGGED"  # it is on the disk
@@ -103,7 +103,7 @@ class FailureReason(enum.StrEnum):
 
 
 class Answer(enum.StrEnum):
-    """What happened to a completion. Only ACCEPTED reached the process."""
+    """The fate of a completion. Only ACCEPTED reached the process."""
     UNSPECIFIED = "UNSPECIFIED"
     ACCEPTED = "ACCEPTED"
     DUPLICATE = "DUPLICATE"  # the same completion was accepted before
@@ -114,7 +114,7 @@ class Answer(enum.StrEnum):
 
 
 class NameConflict(enum.StrEnum):
-    """What `submit` does if another process holds the name."""
+    """The action of `submit` if another process holds the name."""
     FAIL = "FAIL"  # NameTaken
     DELIVER = "DELIVER"  # `messages` go to the holder
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Position:
-    """Which watch it is, and up to where it has been delivered. For the sync and
-    the asyncio watch."""
+    """The identity of a watch, and the position up to which its events have been
+    delivered. For the sync and the asyncio watch."""
 
     def __init__(self, process_type: str, parent_pid: str, resume_token: str,
                  skip_snapshot: bool, patience: float | None) -> None:
@@ -27,7 +27,7 @@ class Position:
             process_type=process_type, parent_pid=parent_pid,
             resume_token=resume_token, skip_snapshot=skip_snapshot)
         self._patience = Patience(patience)
-        # Of the response whose events are being delivered.
+        # The token of the response whose events are being delivered.
         self._next_token = resume_token
         self.events: collections.deque[WatchEvent] = collections.deque()
 
@@ -66,8 +66,8 @@ class Position:
 
 class Watch:
     """Iterates over Snapshot, Started, Ended and Missed. Keep a set of PIDs: empty
-    it at a Snapshot that says `first`, add what a Snapshot or Started has, remove
-    what has Ended.
+    it at a Snapshot that says `first`, add the PIDs of Snapshot and Started, remove
+    the PID of Ended.
 
     When the connection breaks, the watch goes on where it was. It raises
     Unavailable if the daemon has not answered for the timeout of the client. The

@@ -148,7 +148,7 @@ def complete_request(token: str, result: Payload | None,
 
 
 def yield_error(message: str, code: grpc.StatusCode) -> yield_pb2.YieldError:
-    """With as much of the message as the daemon accepts."""
+    """The error, with its message cut to the length that the daemon accepts."""
     return yield_pb2.YieldError(
         code=code.value[0], message=message.encode()[:4096].decode(errors="ignore"))
 
@@ -166,7 +166,8 @@ def failure_of(failure: Any) -> values.Failure:
 
 
 def outcome_of(response: Any, check: bool) -> values.Outcome:
-    """Of an AwaitResponse. Raises ProcessFailed for a failure, with `check`."""
+    """The outcome in an AwaitResponse. Raises ProcessFailed for a failure, with
+    `check`."""
     message = response.outcome
     end = message.WhichOneof("end")
     outcome = values.Outcome(

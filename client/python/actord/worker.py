@@ -184,7 +184,7 @@ class Worker:
             self._wait(pause)
 
     def _wait(self, seconds: float) -> None:
-        """Less if the worker ends."""
+        """Waits; returns earlier if the worker ends."""
         end = time.monotonic() + seconds
         with self._lock:
             while (not self._closing.is_set() and not self._book.done
@@ -196,7 +196,7 @@ class Worker:
             return self._book.done
 
     def _converse(self) -> errors.ActordError:
-        """One stream, to its end. Returns what has ended it."""
+        """Runs one stream to its end. Returns the error that has ended it."""
         requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._accepted = False
         with self._lock:
@@ -269,7 +269,7 @@ class Worker:
             self._ticks.notify_all()
 
     def _tick(self, requests: queue.SimpleQueue[Any]) -> None:
-        """Sends what is due until the stream is replaced."""
+        """Sends the due heartbeats and answers until the stream is replaced."""
         with self._lock:
             while requests is self._requests:
                 due, moment = self._book.due(time.monotonic())

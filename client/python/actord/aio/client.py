@@ -109,7 +109,7 @@ class Client(ConnectedClient):
 
     async def await_outcome(self, pid: Target, *, check: bool = True,
                             timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
-        """As actord.Client.await_outcome."""
+        """Same as actord.Client.await_outcome."""
         return wire.outcome_of(
             await self._perform(self.stub.Await,
                                 outcome_pb2.AwaitRequest(pid=wire.pid_of(pid)),
@@ -137,7 +137,7 @@ class Client(ConnectedClient):
             content_type: str | None = None, error: str | None = None,
             code: grpc.StatusCode = grpc.StatusCode.FAILED_PRECONDITION,
             timeout: Timeout = Default.TIMEOUT) -> values.Completed:
-        """As actord.Client.complete_yield."""
+        """Same as actord.Client.complete_yield."""
         request = wire.complete_request(
             token, Payload.of(result, json=json, content_type=content_type), error,
             code)
@@ -146,7 +146,7 @@ class Client(ConnectedClient):
 
     async def describe(self, pid: Target, *,
                        timeout: Timeout = Default.TIMEOUT) -> values.Process:
-        """As actord.Client.describe."""
+        """Same as actord.Client.describe."""
         return wire.process_of((await self._perform(
             self.stub.GetProcess,
             process_pb2.GetProcessRequest(pid=wire.pid_of(pid)),
@@ -179,12 +179,12 @@ class Client(ConnectedClient):
 
     def send_stream(self, *, max_unacknowledged: int = 10_000,
                     timeout: Timeout = Default.TIMEOUT) -> SendStream:
-        """As actord.Client.send_stream."""
+        """Same as actord.Client.send_stream."""
         return SendStream(self, max_unacknowledged, self._seconds(timeout))
 
     async def invoke(self, method: str, request: Any, *, repeatable: bool = False,
                      timeout: Timeout = Default.TIMEOUT) -> Any:
-        """As actord.Client.invoke."""
+        """Same as actord.Client.invoke."""
         return await self._perform(getattr(self.stub, method), request,
                                    self._deadline(timeout), repeatable)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SendStream:
-    """As actord.SendStream, with `async with` and awaited methods."""
+    """Same as actord.SendStream, with `async with` and awaited methods."""
 
     def __init__(self, client: Client, max_unacknowledged: int,
                  timeout: float | None) -> None:
@@ -34,7 +34,7 @@ class SendStream:
     async def send(self, pid: Target, payload: Data = None, *, topic: str = "",
                    json: Any = UNSET, content_type: str | None = None,
                    message_id: str | None = None) -> int:
-        """As actord.SendStream.send."""
+        """Same as actord.SendStream.send."""
         request = wire.send_request(
             pid, topic, Payload.of(payload, json=json, content_type=content_type),
             message_id)
@@ -47,22 +47,22 @@ class SendStream:
             return index
 
     async def flush(self) -> None:
-        """As actord.SendStream.flush."""
+        """Same as actord.SendStream.flush."""
         async with self._changed:
             await self._wait_for(lambda: not self._book.unacknowledged,
                                  "acknowledgements")
 
     @property
     def acknowledged(self) -> int:
-        """As actord.SendStream.acknowledged."""
+        """Same as actord.SendStream.acknowledged."""
         return self._book.acknowledged
 
     def take_refusals(self) -> list[Refused]:
-        """As actord.SendStream.take_refusals."""
+        """Same as actord.SendStream.take_refusals."""
         return self._book.take_refusals()
 
     async def close(self) -> None:
-        """As the end of the block."""
+        """Does the same as leaving the `with` block."""
         try:
             await self.flush()
         finally:
@@ -143,7 +143,7 @@ class SendStream:
             metadata=self._client.endpoint.metadata)
 
     async def _batches(self, session: int) -> AsyncIterator[Any]:
-        """Everything that waits, as long as it is the open stream."""
+        """Yields the waiting items while this stream is the open one."""
         while True:
             async with self._changed:
                 await self._changed.wait_for(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Watch:
-    """As actord.Watch, with `async for` and `async with`."""
+    """Same as actord.Watch, with `async for` and `async with`."""
 
     def __init__(self, client: Client, process_type: str, parent_pid: str,
                  resume_token: str, skip_snapshot: bool,
@@ -32,7 +32,7 @@ class Watch:
 
     @property
     def resume_token(self) -> str:
-        """As actord.Watch.resume_token."""
+        """Same as actord.Watch.resume_token."""
         return self._position.resume_token
 
     async def close(self) -> None:
@@ -70,7 +70,8 @@ class Watch:
         return self._position.next_event()
 
     async def _receive(self) -> errors.ActordError | None:
-        """One response. Returns what has ended the call, if it has."""
+        """Receives one response. Returns the error that has ended the call, or
+        None."""
         if self._call is None:
             self._call = self._client.stub.WatchProcesses(
                 self._position.request(), timeout=self._deadline.remaining(),

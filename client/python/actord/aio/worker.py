@@ -25,7 +25,7 @@ _END = None
 
 
 class Worker:
-    """As actord.Worker:
+    """Same as actord.Worker:
 
         worker = actord.aio.Worker(client)
 
@@ -59,7 +59,7 @@ class Worker:
 
     def command(self, pattern: str, *,
                 attempts: int | None = None) -> Callable[[_F], _F]:
-        """As actord.Worker.command."""
+        """Same as actord.Worker.command."""
         def add(function: _F) -> _F:
             self._commands.append(Command(pattern, function, attempts))
             return function
@@ -67,7 +67,7 @@ class Worker:
 
     async def run(self, *, signals: Iterable[int] = (signal.SIGTERM,
                                                      signal.SIGINT)) -> None:
-        """As actord.Worker.run."""
+        """Same as actord.Worker.run."""
         loop = asyncio.get_running_loop()
         watched = (list(signals) if threading.current_thread()
                    is threading.main_thread() else [])
@@ -82,7 +82,7 @@ class Worker:
                 running.cancel()
 
     async def start(self, timeout: float | None = DEFAULT_SECONDS) -> None:
-        """As actord.Worker.start, in a task of the loop; no signal stops it."""
+        """Same as actord.Worker.start, in a task of the loop; no signal stops it."""
         self._task = asyncio.create_task(self.run(signals=()), name="actord worker")
         accepted = asyncio.create_task(self._subscribed.wait())
         await asyncio.wait({self._task, accepted}, timeout=timeout,
@@ -97,7 +97,7 @@ class Worker:
                 code=grpc.StatusCode.DEADLINE_EXCEEDED)
 
     def stop(self) -> None:
-        """As actord.Worker.stop."""
+        """Same as actord.Worker.stop."""
         if self._stopping:
             return
         self._stopping = True
@@ -148,7 +148,7 @@ class Worker:
             await self._wait(pause)
 
     async def _wait(self, seconds: float) -> None:
-        """Less if the worker ends."""
+        """Waits; returns earlier if the worker ends."""
         end = time.monotonic() + seconds
         while not self._closing and not self._book.done:
             remaining = end - time.monotonic()
@@ -165,7 +165,7 @@ class Worker:
             pass
 
     async def _converse(self) -> errors.ActordError:
-        """One stream, to its end. Returns what has ended it."""
+        """Runs one stream to its end. Returns the error that has ended it."""
         requests: asyncio.Queue[Any] = asyncio.Queue()
         for request in self._book.open():
             requests.put_nowait(request)
@@ -253,7 +253,7 @@ class Worker:
             self._changed.set()
 
     async def _tick(self, requests: asyncio.Queue[Any]) -> None:
-        """Sends what is due until the stream is replaced."""
+        """Sends the due heartbeats and answers until the stream is replaced."""
         while requests is self._requests:
             now = time.monotonic()
             due, moment = self._book.due(now)
