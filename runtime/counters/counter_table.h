@@ -117,8 +117,8 @@
        "Processes that were not started because of `quotas.processes`.") \
   LANE(refused_mailbox_of_owner, "mailbox_owner_limit_total", "messages", \
        "Messages and calls that were refused because of " \
-       "`quotas.mailbox_bytes`. Those of one submission are refused together " \
-       "and count as one.") \
+       "`quotas.mailbox_bytes`. The messages of one submission are refused " \
+       "together and count as one.") \
   LANE(refused_external_of_owner, "yield_owner_limit_total", "yields", \
        "External yields that were refused because of `quotas.yield_bytes`.") \
   GAUGE(processes_dormant, "processes_dormant", "processes", \
