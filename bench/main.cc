@@ -114,8 +114,8 @@ int main(int argc, char** argv) {
                  "default")
       ->check(CLI::Range(int64_t{100}, int64_t{10'000'000}));
   app.add_option("--cpu-latency-us", options.cpu_latency_us,
-                 "How long an idle processor may take to go on; 0: they poll "
-                 "(needs the right to write to /dev/cpu_dma_latency)")
+                 "Maximum wake-up latency of an idle CPU in us; 0: idle CPUs "
+                 "poll (needs the right to write to /dev/cpu_dma_latency)")
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000}));
   app.add_flag("--store", options.with_store,
                "Give each runtime and daemon a store that no process uses, in "

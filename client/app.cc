@@ -23,7 +23,7 @@
 namespace actord::client {
 namespace {
 
-// Of the scripts for completion alone, so no help shows it.
+// Only the scripts for completion use this command, so no help shows it.
 constexpr char kCompleteWord[] = "__complete";
 // A user waits at the keyboard.
 constexpr absl::Duration kCompletionTimeout = absl::Seconds(1);
@@ -254,7 +254,7 @@ absl::StatusOr<GlobalOptions> Check(const Typed& typed, bool uses_daemon,
   return options;
 }
 
-// For the completion of shells: prints what the last of the words may be.
+// For the completion of shells: prints the candidates for the last word.
 // Silent about mistakes, because the user is still typing.
 ExitStatus CompleteWords(const CLI::App& app,
                          const std::vector<std::string>& words,

@@ -37,8 +37,8 @@ std::pair<const ProcessType*, uint16_t> TypeOf(const Process& process) {
 std::optional<std::string> ReadTypeName(const FoundProcess& found) {
   const ProcessType* const type = found->type.load(std::memory_order_acquire);
   const uint64_t word = found->activity.load(std::memory_order_acquire);
-  // As in ReadSlot, the type is that of the found process if no process ended
-  // or began meanwhile.
+  // The type belongs to the found process if no process ended or began
+  // meanwhile, as in ReadSlot.
   if (type == nullptr || (word & Activity::kEnded) != 0 ||
       found->generation.load(std::memory_order_relaxed) != found.generation) {
     return std::nullopt;

@@ -122,8 +122,8 @@ class Runtime {
   // thread, if it is 0. If the disk fails, `then` is dropped; the program is
   // about to end.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then) const;
-  // As WhenDurable, for a thread that holds no lock and that can wait for a
-  // sync. If no other caller waits, it writes and syncs the record itself,
+  // Same as WhenDurable, for a thread that holds no lock and that can wait for
+  // a sync. If no other caller waits, it writes and syncs the record itself,
   // which saves the wake-ups of two threads. It may also call the `then` of
   // other callers.
   void WhenDurableHere(uint64_t position,

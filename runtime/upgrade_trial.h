@@ -69,7 +69,7 @@ class UpgradeTrial {
     // Unit: bytes. A larger image does not fit into a record, so its process
     // stays in its version.
     size_t max_record_bytes = size_t{16} << 20;
-    // As RuntimeOptions::load_former.
+    // Same as RuntimeOptions::load_former.
     std::function<void(records::PluginNumber)> load_former;
   };
   // `catalog` has the types that would be in force.

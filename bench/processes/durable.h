@@ -11,8 +11,8 @@
 
 namespace actord::bench {
 
-// As Drain: ends at the topic "end" with the count of the other messages, as
-// text.
+// Same as Drain: ends at the topic "end" with the count of the other messages,
+// as text.
 class DurableDrain : public Process {
  public:
   static constexpr const char* kName = "bench.durable_drain";

@@ -24,7 +24,7 @@ namespace actord::client {
 struct FieldViolation {
   // Path in the request, such as "input.data".
   std::string field;
-  // What was wrong with the field.
+  // The mistake in the field.
   std::string description;
 };
 

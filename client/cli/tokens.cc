@@ -35,7 +35,7 @@ bool ParseDays(const std::string& text, absl::Duration& duration) {
   return true;
 }
 
-// As ParseExpiry, without its limits.
+// Same as ParseExpiry, without its limits.
 bool ParseMoment(const std::string& text, absl::Time now, absl::Time& moment) {
   absl::Duration duration;
   if (ParseDays(text, duration)) {

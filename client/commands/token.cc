@@ -308,7 +308,7 @@ void AddNewToken(CLI::App& parent, Action& chosen) {
   command->add_option("--name", options->name, "Name of the token's owner")
       ->required()
       ->type_name("NAME");
-  command->add_option("--role", options->role, "What the token permits")
+  command->add_option("--role", options->role, "The rights of the token")
       ->required()
       ->check(CLI::IsMember({"viewer", "client", "worker", "operator", "admin"})
                   .description(""))

@@ -123,7 +123,7 @@ void AddLink(CLI::App& yields, Action& chosen) {
       ->add_option("--expires", options->expires,
                    "How long the link works, 1s to 720h [24h]")
       ->type_name("DURATION");
-  command->add_option("--text", options->text, "What the page asks")
+  command->add_option("--text", options->text, "The question on the page")
       ->type_name("TEXT");
   command
       ->add_option("--value", options->values,

@@ -1,4 +1,4 @@
-// Checks what a plugin file would do to the durable processes of a store. For
+// Checks the effect of a plugin file on the durable processes of a store. For
 // each process whose type is in the file, runs the history of the process with
 // the code of the file, in a child process. Changes nothing in the store.
 //
@@ -33,8 +33,8 @@ enum class CheckOutcome : uint8_t {
   kFails,
   kCrashes,
   kTimesOut,
-  // So many processes of its type have crashed or timed out before that no
-  // further one is tried.
+  // No process of the type is tried any more, because too many have crashed or
+  // timed out.
   kNotTried,
 };
 inline constexpr size_t kCheckOutcomes = 7;
@@ -72,7 +72,7 @@ struct PresentVersion {
 
 struct CheckedType {
   std::string name = {};
-  // As DescribedType::durability. Empty: the file lacks the type.
+  // Same as DescribedType::durability. Empty: the file lacks the type.
   std::string durability = {};
   uint64_t processes = 0;
   std::array<uint64_t, kCheckOutcomes> outcomes = {};
@@ -86,7 +86,7 @@ struct PluginCheck {
   std::vector<CheckedType> types = {};
   uint64_t processes = 0;  // to be checked
   std::vector<std::string> warnings = {};
-  // What is damaged in the store. If this is not empty, nothing was checked.
+  // The damage in the store. If this is not empty, nothing was checked.
   std::vector<std::string> damage = {};
 
   [[nodiscard]] uint64_t Count(CheckOutcome outcome) const;

@@ -43,7 +43,7 @@ class SendStream {
   // Returns the index of the message, counted from 0. Waits while the window is
   // full. Error: the stream has ended and the message was not sent.
   absl::StatusOr<uint64_t> Send(v1::SendRequest request);
-  // Waits until every message that was sent before is done, whatever other
+  // Waits until every message that was sent before is done, even if other
   // threads send meanwhile. Returns the stream's error if it ended earlier.
   absl::Status Flush();
   // Ends the sending and waits for the end of the stream. OK: every message is

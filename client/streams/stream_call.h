@@ -30,7 +30,7 @@ namespace actord::client {
 template <typename Request, typename Response>
 class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
  public:
-  // What the responses so far report.
+  // The progress that the responses have reported so far.
   struct Progress {
     // Number of items that are done.
     uint64_t through = 0;

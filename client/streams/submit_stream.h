@@ -44,7 +44,7 @@ class SubmitStream {
   // Returns the index of the submission, counted from 0. Waits while the window
   // is full. Error: the stream has ended and nothing was submitted.
   absl::StatusOr<uint64_t> Submit(v1::SubmitRequest request);
-  // Waits until everything that was submitted before is done, whatever other
+  // Waits until everything that was submitted before is done, even if other
   // threads submit meanwhile. Returns the stream's error if it ended earlier.
   absl::Status Flush();
   // Ends the submitting and waits for the end of the stream. OK: every

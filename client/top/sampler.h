@@ -48,7 +48,7 @@ class Sampler {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // What to sample until the next Want.
+  // The sample to take until the next Want.
   struct Wanted {
     SampleRequest request = {};
     absl::Duration interval = absl::Seconds(2);

@@ -17,7 +17,7 @@ namespace actord::client::top {
 
 template <typename Row>
 struct Column {
-  // As in --sort.
+  // Same as in --sort.
   const char* name;
   // In ASCII.
   const char* heading;

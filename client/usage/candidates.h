@@ -1,5 +1,5 @@
-// What may stand at the end of a command line, for the completion of shells.
-// Pure.
+// The candidates for the last word of a command line, for the completion of
+// shells. Pure.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -27,12 +27,12 @@ enum class LiveValues {
 struct Completion {
   std::vector<Candidate> known;
   LiveValues live = LiveValues::kNone;
-  // Of `submit`, for its methods; "": it is not typed yet.
+  // The process type of `submit`, for its methods; "": it is not typed yet.
   std::string process_type;
   // The global options that were typed, with their values.
   std::vector<std::string> global;
-  // What the candidates begin with, and what stands before them in the last
-  // word.
+  // The common beginning of the candidates, and the part of the last word
+  // before it.
   std::string beginning;
   std::string before;
 };

@@ -27,7 +27,7 @@ std::vector<std::string> CommandNames(const CLI::App& app) {
   return names;
 }
 
-// Of the command and of those above it: "--type", "-o".
+// The options of the command and of its parents: "--type", "-o".
 std::vector<std::string> OptionNames(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::App* app = &command; app != nullptr;

@@ -1,4 +1,4 @@
-// What actorctl says of a command line that it does not understand.
+// The error for a command line that actorctl does not understand.
 #pragma once
 
 #include <CLI/CLI.hpp>

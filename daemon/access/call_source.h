@@ -20,7 +20,7 @@ namespace actord::daemon {
 
 // A call that came over HTTP/1.1 (daemon/api/).
 struct HttpSource {
-  // As gRPC spells it: "ipv4:127.0.0.1:49152", "unix:".
+  // Spelled as in gRPC: "ipv4:127.0.0.1:49152", "unix:".
   std::string peer;
   // The client is a program of the daemon's own user, on a Unix socket.
   bool is_local_user = false;

@@ -31,8 +31,8 @@ class LiveTokens {
 
   [[nodiscard]] std::shared_ptr<const identity::TokenTable> table() const;
 
-  // As TokenTable::Find of the table in force. A token that was found lately
-  // costs no SHA-256.
+  // Same as TokenTable::Find of the table in force. A token that was found
+  // lately costs no SHA-256.
   [[nodiscard]] identity::TokenTable::Answer Find(std::string_view text,
                                                   absl::Time now) const;
 

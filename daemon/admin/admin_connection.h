@@ -135,7 +135,7 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
   boost::asio::steady_timer call_timer_;
   boost::asio::steady_timer gone_timer_;
   bool writes_part_ = false;
-  // What has come during a write.
+  // The part of the answer that arrived during a write.
   std::optional<AdminAnswer> held_part_;
   size_t room_bytes_ = 0;  // taken with Parts::take_room
   uint64_t waits_since_ = 0;

@@ -23,7 +23,7 @@ struct AdminRequest {
   // The names are in lower case.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  // As gRPC spells it: "ipv4:127.0.0.1:49152", "unix:".
+  // Spelled as in gRPC: "ipv4:127.0.0.1:49152", "unix:".
   std::string peer;
   // The client is a program of the daemon's own user, on a Unix socket.
   bool is_local_user = false;

@@ -27,7 +27,7 @@ bool IsJson(const AdminRequest& request);
 // the browser would let it. A page of this port may.
 bool IsForeignPage(const AdminRequest& request);
 
-// `text` without percent-encoding. What is not well encoded stays as it is.
+// `text` without percent-encoding. A malformed escape is left unchanged.
 enum class Plus { kIsBlank, kIsPlus };
 std::string PercentDecoded(std::string_view text, Plus plus);
 

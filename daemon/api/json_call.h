@@ -1,5 +1,5 @@
 // One call of the JSON API, from the request to the answer. A CallForm reads
-// the one and writes the other, and may let a second call follow.
+// the request and writes the answer. It may start a second call.
 //
 // The thread of the API begins the call and writes its answer. The handler of
 // the method may finish it on any thread; then the message is only put into
@@ -31,7 +31,7 @@
 
 namespace actord::daemon {
 
-// What the gate needs of a request.
+// The parts of a request that the gate uses.
 HttpSource SourceOf(const AdminRequest& request);
 
 class JsonCall final : public DirectCall,

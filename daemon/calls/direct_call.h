@@ -28,7 +28,7 @@ class DirectWait {
   virtual bool TakeBack() = 0;
 };
 
-// What the gate and the handlers need of a call that begins.
+// The parts of a beginning call that the gate and the handlers use.
 class DirectRequest {
  public:
   virtual ~DirectRequest() = default;

@@ -334,7 +334,7 @@ class RoutedService : public grpc::Service {
     return caller;
   }
 
-  // As AddUnary, for calls that do not come through gRPC: `answer(caller,
+  // Same as AddUnary, for calls that do not come through gRPC: `answer(caller,
   // request, call)`. To be called after AddUnary.
   template <typename Request, typename Answer>
   void AddDirect(const char* name, Answer answer) {

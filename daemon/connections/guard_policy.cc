@@ -20,7 +20,7 @@ constexpr uint64_t kMaxIdleBytesFirst = 512 << 10;
 // A busy gRPC may read more than 2 MiB of an honest client's first message
 // before it answers anything. So a minimum time is required, too.
 constexpr uint64_t kMinIdleNsFirst = 400'000'000;
-// What gRPC sends to every client: settings, a window update and the
+// The bytes that gRPC sends to every client: settings, a window update and the
 // acknowledgement of the client's settings are 61 bytes. The next frame, a
 // window update for a message, has 13. A TLS handshake alone exceeds it, so the
 // daemon counts as having answered every encrypted connection. That is

@@ -17,10 +17,11 @@ namespace actord::daemon {
 namespace {
 
 constexpr char kVersion = 1;
-// The key signs nothing else, and this says so if it ever does.
+// A signature includes this purpose, so that a later use of the key cannot be
+// confused with a link.
 constexpr std::string_view kPurpose = "actord link to a yield\n";
 constexpr size_t kMacBytes = SHA256_DIGEST_LENGTH;
-// Of the base64 text; a longer one is not read.
+// The longest base64 text that is read.
 constexpr size_t kMaxBytes = 4096;
 
 using Mac = std::array<uint8_t, kMacBytes>;
@@ -59,8 +60,9 @@ void PutText(std::string& out, std::string_view text) {
   out += text;
 }
 
-// Reads what the two functions above have written. It comes from the daemon
-// itself, but is read with care, as a key may have been used elsewhere.
+// Reads the numbers and texts that the two functions above have written. The
+// daemon itself has written them. They are checked all the same, because the
+// key may have been used elsewhere.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}

@@ -1,4 +1,4 @@
-// The text of a link to a yield: what the link is for, and a signature.
+// The text of a link to a yield: the yield, its values and a signature.
 //
 //   base64url(version | expiry | yield | maker | text | values | HMAC-SHA-256)
 //

@@ -36,7 +36,7 @@ class YieldLinks {
   YieldLinks(const LinkKey& key, FindFate fate_of, const runtime::Clock& clock)
       : key_(key), fate_of_(std::move(fate_of)), clock_(clock) {}
 
-  // Sets what links begin with, before the path.
+  // Sets the prefix of all links, before the path.
   void SetUrl(std::string url);
   // The address of the link; nullopt: SetUrl has not been called.
   [[nodiscard]] std::optional<std::string> UrlOf(const YieldLink& link) const;
@@ -48,7 +48,7 @@ class YieldLinks {
   }
   [[nodiscard]] bool IsExpired(const YieldLink& link) const;
   [[nodiscard]] absl::Time Now() const;
-  // What has become of the yield of the link.
+  // The fate of the link's yield.
   [[nodiscard]] runtime::YieldFate Fate(const YieldLink& link) const {
     return fate_of_(link.yield);
   }

@@ -39,7 +39,7 @@ struct LogWriter::State {
   void Run();
   // Returns how many of the lines the descriptor refused.
   uint64_t WriteLines(std::string_view lines);
-  // As WriteLines, for one piece. A full disk may take a part of it.
+  // Same as WriteLines, for one piece. A full disk may take a part of it.
   uint64_t WritePiece(std::string_view piece);
   // Removes the bytes that the descriptor accepts from the front of `bytes`.
   void WriteBytes(std::string_view& bytes);

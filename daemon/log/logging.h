@@ -38,7 +38,7 @@ class Logger {
   Logger(const Logger&) = delete;
   Logger& operator=(const Logger&) = delete;
 
-  // The entry is one line, whatever `message` contains.
+  // The entry is always one line. Line ends in `message` are escaped.
   void Log(runtime::LogLevel level, std::string_view message);
   void Debug(std::string_view message) {
     Log(runtime::LogLevel::kDebug, message);

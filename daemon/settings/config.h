@@ -120,7 +120,7 @@ struct Config {
   bool admin_api = false;
   // Path of the key that signs links to yields (daemon/links/); "": none.
   std::string admin_link_key;
-  // What links begin with: "https://approve.example.com"; "": the first TCP
+  // The prefix of all links: "https://approve.example.com"; "": the first TCP
   // address of the admin port.
   std::string admin_link_url;
 

@@ -17,7 +17,7 @@ namespace actord::daemon {
 std::optional<ExplainedLine> ExplainHandshake(std::string_view line,
                                               const std::string& peer);
 
-// As ExplainHandshake, for the client whose handshake failed last on this
+// Same as ExplainHandshake, for the client whose handshake failed last on this
 // thread. gRPC logs a failure on the thread that sees it.
 std::optional<ExplainedLine> ExplainHandshakeOfThread(std::string_view line);
 

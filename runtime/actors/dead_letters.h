@@ -169,7 +169,7 @@ class DeadLetters {
   };
   // By age: the numbers grow from letter to letter.
   using Letters = absl::btree_map<uint64_t, Kept>;
-  // What must be done with letters without the lock.
+  // The work on letters that runs without the lock.
   struct Removed {
     EnvelopeList envelopes;
     std::vector<uint64_t> positions;

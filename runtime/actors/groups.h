@@ -37,7 +37,7 @@ class Groups {
   // `commit`: see names.h.
   absl::Status Join(std::string_view group, const Pid& pid,
                     Commit commit = kNoCommit);
-  // As Join, for a process of `owner` that may be dormant.
+  // Same as Join, for a process of `owner` that may be dormant.
   absl::Status JoinOf(Owner owner, std::string_view group, const Pid& pid,
                       Commit commit = kNoCommit);
   // NOT_FOUND: the process is not a member.

@@ -55,8 +55,8 @@ class Names {
   // name. `commit`: see Commit. UNAVAILABLE: `commit` has refused.
   absl::Status Register(std::string_view name, const Pid& pid, Pid& holder,
                         Commit commit = kNoCommit);
-  // As Register, for a process of `owner` that `commit` makes findable, or that
-  // may be dormant.
+  // Same as Register, for a process of `owner` that `commit` makes findable, or
+  // that may be dormant.
   absl::Status RegisterNew(std::string_view name, Owner owner, const Pid& pid,
                            Pid& holder, Commit commit = kNoCommit);
   // NOT_FOUND: the process does not hold the name.

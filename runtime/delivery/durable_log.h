@@ -40,9 +40,9 @@ class DurableLog {
   // The fingerprint of an answer, with the key of the store.
   [[nodiscard]] virtual Fingerprint AnswerOf(
       int32_t status, const actord_payload& payload) const = 0;
-  // As LogCompletion, for a process.spawn that ties the process to a volatile
-  // child: the record also has the ties. `pid_text`: the payload of the
-  // completion.
+  // Same as LogCompletion, for a process.spawn that ties the process to a
+  // volatile child: the record also has the ties. `pid_text`: the payload of
+  // the completion.
   virtual uint64_t LogSpawn(const YieldToken& yield, const TiedChild& tied,
                             std::string_view pid_text) = 0;
   // Logs an attempt of a task, before it is handed to a worker. `lease_ns`: how

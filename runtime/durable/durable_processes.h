@@ -130,7 +130,7 @@ struct DurableState {
   std::optional<End> end;
 };
 
-// As LastingTime, gives the time of the store.
+// Its LastingTime is the time of the store.
 class DurableProcesses final : public DurableLog, public LastingTime {
  public:
   // `processes` gets the homes. Both are borrowed.

@@ -53,7 +53,7 @@ class OpenedStore final : public DurableStore {
     // Number of threads that run workers. Their steps are marked in the file
     // `running` (step_marks.h); 0: there is no such file.
     size_t marked_threads = 0;
-    // As StepMarks::Options.
+    // Same as StepMarks::Options.
     uint32_t max_crashes = 3;
     // Opens the state store; null: RocksDB in the folder `state`.
     std::function<absl::StatusOr<std::unique_ptr<StateStore>>()> open_state;

@@ -46,9 +46,9 @@ class Releases final : public JournalEvents {
   // thread or in Run. After Stop calls it at once, or never if the record is
   // not durable. It must not block.
   void After(uint64_t position, Release release);
-  // As After, for a thread that holds no lock and that can wait for a sync. It
-  // may make the record durable itself, and then calls all due releases, unless
-  // another thread does: a lone caller needs no other thread.
+  // Same as After, for a thread that holds no lock and that can wait for a
+  // sync. It may make the record durable itself, and then calls all due
+  // releases, unless another thread does: a lone caller needs no other thread.
   void AfterHere(uint64_t position, Release release);
 
   // Starts the release thread. Without that thread, the owner calls Run.
@@ -77,7 +77,7 @@ class Releases final : public JournalEvents {
   bool Keep(uint64_t position, Release& release, bool wakes);
   // Takes the releases whose records are durable from the front.
   std::deque<Held> TakeDurable();
-  // As Run.
+  // Same as Run.
   bool ReleaseDurable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(releasing_);
 
   const std::function<void(const absl::Status&)> failed_;

@@ -49,8 +49,8 @@ class DurableUpgrade {
   // The version to which the process is to upgrade; null: there is none, or the
   // process has declined it.
   static const ProcessType* NewerVersion(Process& process);
-  // As NewerVersion, for use before a step. Also null if the process has put
-  // the upgrade off: then it is asked after its steps.
+  // Same as NewerVersion, for use before a step. Also null if the process has
+  // put the upgrade off: then it is asked after its steps.
   static const ProcessType* DueVersion(Process& process);
 
   // Makes the state again, with the newer version if that accepts the image,

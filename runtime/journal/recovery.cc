@@ -59,7 +59,9 @@ absl::StatusOr<std::shared_ptr<Segment>> OpenSegment(
   }
   if (header.store != meta.store) {
     return absl::DataLossError(absl::StrCat(
-        segment->path, " belongs to another store; remove what was copied here",
+        segment->path,
+        " belongs to another store; remove the files that were copied into "
+        "this directory",
         kAdviceOnDamage));
   }
   if (header.place != place || header.bytes != *size) {

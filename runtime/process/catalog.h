@@ -125,7 +125,7 @@ struct CommandHandler {
   void* self = nullptr;  // the object that `create` made
   std::string name;
   std::string plugin;
-  // As ProcessType::in_force.
+  // Same as ProcessType::in_force.
   mutable std::atomic<bool> in_force{true};
   std::string version;  // as ProcessType::version
 

@@ -211,8 +211,8 @@ class JournalApplier {
   // Puts an event into the mailbox of `to`. A message to a process that is not
   // alive becomes a dead letter, and a call fails. `to` need not be durable.
   absl::Status Deliver(const Pid& to, uint64_t position, Mail&& mail);
-  // As Deliver, for a sender of this owner: a process of another owner counts
-  // as not alive. A dead letter belongs to the sender.
+  // Same as Deliver, for a sender of this owner: a process of another owner
+  // counts as not alive. A dead letter belongs to the sender.
   absl::Status DeliverFrom(Owner sender, const Pid& to, uint64_t position,
                            Mail&& mail);
   absl::Status DeliverToNobody(const Pid& to, uint64_t position, Mail&& mail,

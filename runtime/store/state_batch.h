@@ -24,7 +24,7 @@ class StateBatch {
   explicit StateBatch(StateStore& store) : store_(store) {}
 
   absl::StatusOr<std::optional<std::string>> Get(const std::string& key);
-  // As Get, and decodes the value. DATA_LOSS: the value is damaged.
+  // Same as Get, and decodes the value. DATA_LOSS: the value is damaged.
   template <typename T>
   absl::StatusOr<std::optional<T>> Read(const std::string& key) {
     absl::StatusOr<std::optional<std::string>> bytes = Get(key);
@@ -41,7 +41,7 @@ class StateBatch {
   // nothing.
   void PutNew(std::string key, std::string value);
   void Erase(std::string key);
-  // As StateStore::Scan, of all keys with the prefix.
+  // Same as StateStore::Scan, of all keys with the prefix.
   absl::Status Scan(const std::string& prefix, StateStore::Use use);
 
   // Writes everything as one batch, together with `writes`, whose keys must not

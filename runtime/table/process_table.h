@@ -157,7 +157,7 @@ class ProcessTable {
   // found by it. Precondition: SetHomes was called, the homes have drawn or
   // kept the PID, and no other thread knows of the process.
   void Enter(Process& process, const Pid& pid);
-  // As Reserve, for a dormant process: the limits count it already, and it
+  // Same as Reserve, for a dormant process: the limits count it already, and it
   // comes back even above the limit of the table. Null: there are
   // SlotTable::kMaxSlots processes.
   Process* ReserveAgain(Cache& cache, const Pid& pid, const ProcessType* type,

@@ -151,7 +151,7 @@ class RemoteTasks {
   [[nodiscard]] virtual std::optional<std::string> CommandOf(
       const YieldToken& token) const = 0;
 
-  // What has become of a yield.
+  // The fate of a yield.
   [[nodiscard]] virtual YieldFate FateOf(const YieldToken& token) = 0;
 
   // Whether `by` may answer the yield: `by` sees its process, or is the owner

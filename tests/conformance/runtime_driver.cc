@@ -23,7 +23,7 @@ using runtime::EndKind;
 using runtime::FromAbi;
 using runtime::Owner;
 
-// What the harness has, too.
+// The handlers that the harness has, too.
 constexpr const actord_command_handler* kBuiltin[] = {
     &kCommandHandler<handlers::GroupJoin>,
     &kCommandHandler<handlers::GroupLeave>,

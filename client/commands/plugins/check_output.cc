@@ -13,7 +13,7 @@ namespace {
 
 // Longest reason in a row. Unit: characters.
 constexpr size_t kReasonWidth = 160;
-// The widths of the columns are the same for so many rows.
+// The widths of the columns are the same for this number of rows.
 constexpr uint64_t kPageRows = 1000;
 
 // Key in JSON and heading of each outcome's column.

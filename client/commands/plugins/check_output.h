@@ -16,9 +16,9 @@ namespace actord::client {
 
 class CheckOutput {
  public:
-  // `limit`: in output for people, at most so many processes that are not fine
-  // are shown, after the table of types. Nullopt: all of them are shown, before
-  // the table.
+  // `limit`: in output for people, at most this number of processes that are
+  // not fine are shown, after the table of types. Nullopt: all of them are
+  // shown, before the table.
   CheckOutput(Invocation& invocation, std::optional<uint64_t> limit);
 
   // Call Begin, then Add for each process, then End.

@@ -38,7 +38,8 @@ struct ShortCall {
 bool IsShortPath(std::string_view path);
 
 // The call of a request for such a path. nullopt: `refusal` is the answer.
-// What is wrong with the parts of a call is told when it has passed the gate.
+// Errors in the path, query or headers are reported after the gate has admitted
+// the call.
 std::optional<ShortCall> FindShortRoute(
     const google::protobuf::ServiceDescriptor& service,
     const AdminRequest& request, absl::Duration most, AdminAnswer& refusal);

@@ -137,13 +137,13 @@ class Context {
 
   // Effects. None of them waits.
 
-  // As StepOutput::Send: an undeliverable message becomes a dead letter.
+  // Same as StepOutput::Send: an undeliverable message becomes a dead letter.
   void Send(const Pid& to, std::string_view topic,
             const Payload& payload = {}) {
     if (step_ != nullptr) out().Send(to, topic, payload);
   }
-  // As StepOutput::Spawn: messages can be sent to the PID at once. empty() only
-  // at the daemon's limit of processes. To wait until the child's Init has
+  // Same as StepOutput::Spawn: messages can be sent to the PID at once. empty()
+  // only at the daemon's limit of processes. To wait until the child's Init has
   // returned, Run(commands::Spawn(...)).
   [[nodiscard]] Pid Spawn(std::string_view process_type,
                           std::string_view method = {},

@@ -122,7 +122,7 @@ class [[nodiscard]] CallAwaiter : private detail::Caller {
   using Value = Result<OwnedPayload>;
 
   CallAwaiter(CallAwaiter&&) = default;
-  // As ~RunAwaiter.
+  // Same as ~RunAwaiter.
   ~CallAwaiter() {
     if (waits()) context_.GiveUp(tag);
   }

@@ -73,7 +73,7 @@ class Message {
   [[nodiscard]] const Pid& from() const { return from_; }
   // The value for Context::Reply; 0: no answer is expected.
   [[nodiscard]] CallId call() const { return call_; }
-  // What kind of message it is; may be empty.
+  // The kind of the message; may be empty.
   [[nodiscard]] std::string_view topic() const { return {data_, topic_bytes_}; }
   [[nodiscard]] Payload payload() const {
     const char* const type = data_ + topic_bytes_;

@@ -77,7 +77,7 @@ class Event {
   // Completion: the tag that Yield or Call returned. Exit: the tag that Monitor
   // returned, or 0 for a link. Otherwise 0.
   [[nodiscard]] Tag tag() const { return event_->tag; }
-  // Message: what kind of message it is; may be empty.
+  // Message: the kind of the message; may be empty.
   [[nodiscard]] std::string_view topic() const {
     return detail::View(event_->topic);
   }

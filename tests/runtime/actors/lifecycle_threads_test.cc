@@ -111,7 +111,7 @@ class LifecyclesOfThreads : public RuntimeTest {
         out.Done();
       }};
       const Pid first = MustSubmit(spawning);
-      // Those of the round before end meanwhile.
+      // The processes of the previous round end meanwhile.
       for (const Pid& pid : left) runtime_->Terminate(pid, "").IgnoreError();
       MustAwait(first);
       left.clear();
