@@ -9,7 +9,7 @@ SUITE is printed before each name; REPORT is what `ctest --output-junit` wrote.
 import sys
 import xml.etree.ElementTree as ElementTree
 
-# Of one test's output.
+# The limits of the output of one test.
 MAX_LINES = 30
 MAX_LINE_LENGTH = 300
 

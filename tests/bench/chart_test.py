@@ -84,7 +84,7 @@ class SvgTest(unittest.TestCase):
                                      for fill in fills(text))
         self.assertAlmostEqual(second - first, third - second, delta=0.2)
 
-    def test_what_is_missing_has_no_bar(self):
+    def test_missing_figure_has_no_bar(self):
         text = svg(chart_of(series={"one": [10, None]}))
         self.assertEqual(len(heights(text, fills(text)[0])), 1)
 

@@ -66,7 +66,7 @@ class SameMachineTest(unittest.TestCase):
         self.assertEqual(
             baseline_from(runs, [row])["figures"]["shared"]["rounds"], 3)
 
-    def test_what_one_thread_makes_counts_wherever_the_cores_are(self):
+    def test_single_thread_figure_counts_with_every_core_distance(self):
         runs = runs_of(50, 50, 50) + runs_of(60, 60, exchange_ns=230)
         self.assertEqual(only_row(TIME, runs).used, 5)
 
@@ -147,11 +147,11 @@ class BaselineTest(unittest.TestCase):
         worse = only_row(BYTES, runs_of(116, calibration_ns=900), runs_of(100))
         self.assertTrue(worse.worse)
 
-    def test_what_is_held_to_its_bar_may_grow_up_to_it(self):
+    def test_figure_held_to_its_bar_may_grow_up_to_it(self):
         self.assertFalse(only_row(TINY, runs_of(99), runs_of(1)).worse)
         self.assertTrue(only_row(TINY, runs_of(101), runs_of(1)).worse)
 
-    def test_what_missed_its_bar_in_the_baseline_is_not_worse(self):
+    def test_figure_that_missed_its_bar_in_the_baseline_is_not_worse(self):
         self.assertFalse(only_row(TINY, runs_of(900), runs_of(101)).worse)
 
     def test_a_figure_that_the_baseline_lacks_is_not_worse(self):

@@ -67,7 +67,7 @@ class TableTest(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
-    def test_what_was_recorded_passes(self):
+    def test_recorded_figures_pass(self):
         self.table("--record")
         baseline = json.loads((self.folder / "baseline.json").read_text())
         self.assertEqual(baseline["rounds"], 3)
@@ -76,7 +76,7 @@ class TableTest(unittest.TestCase):
         self.assertRegex(baseline["date"], r"^\d{4}-\d\d-\d\d$")
         self.assertIn("by more than 15%: none", self.table("--check"))
 
-    def test_what_became_worse_is_named(self):
+    def test_worse_figure_is_named(self):
         self.table("--record")
         self.prints({"yield": [120], "submit": [110]})
         output = self.table("--check", status=1)
@@ -109,7 +109,7 @@ class TableTest(unittest.TestCase):
         self.assertIn("by more than 15%: yield\n", self.table(
             "--check", "--workloads", "fanin,yield", status=1))
 
-    def test_what_stays_worse_is_measured_three_times(self):
+    def test_figure_that_stays_worse_is_measured_three_times(self):
         self.table("--record")
         self.prints({"yield": [200]})
         self.table("--check", status=1)
@@ -130,7 +130,7 @@ class TableTest(unittest.TestCase):
         self.assertEqual(runs[0]["output"]["ns_per_op"], 100)
         self.assertEqual(runs[0]["calibration_ns"], 100)
 
-    def test_refuses_what_makes_no_sense(self):
+    def test_refuses_senseless_options(self):
         for options in (["--workloads", "sing"], ["--rounds", "0"],
                         ["--record", "--workloads", "yield"],
                         ["--record", "--check"], ["--check"]):

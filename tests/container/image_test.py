@@ -180,7 +180,7 @@ class OpenPortTest(ContainerTest):
 
     options = ["--listen", "0.0.0.0:7601", "--insecure-listen"]
 
-    def test_serves_whoever_reaches_the_port_with_a_warning(self):
+    def test_serves_every_client_of_the_port_with_a_warning(self):
         answer = self.container.run(
             "/usr/bin/python3", "-c",
             OUTSIDE_PROGRAM.replace("127.0.0.1:7600", "127.0.0.2:7601"),
@@ -194,7 +194,7 @@ class ExternalCommandTest(ContainerTest):
 
     options = ["--external", "payment.*"]
 
-    def test_order_is_charged_by_who_completes_the_yield(self):
+    def test_completed_yield_charges_the_order(self):
         order = '{"order": "o-1", "amount_cents": 1250, "hold_ms": 1}'
         pid = self.actorctl("submit", "order", order).strip()
         found = []

@@ -59,7 +59,7 @@ class WireTest(PartCase):
                      "  optional uint64 count = 1;\n  oneof some { bool is_new = 2; }")
         self.assert_changes("1 optional uint64 count", "2 oneof some bool is_new")
 
-    def test_what_is_reserved_or_deprecated_says_so(self):
+    def test_reserved_and_deprecated_fields_are_marked(self):
         self.replace("actord/v1/name.proto", "string prefix = 3;",
                      'reserved 3, 5 to 7; reserved "prefix";'
                      "bool old = 4 [deprecated = true];")
@@ -149,7 +149,7 @@ class NamesTest(unittest.TestCase):
             return [line.strip() for line in names.lines(pathlib.Path(folder))
                     if line.startswith(" ")]
 
-    def test_what_is_found(self):
+    def test_finds_names_of_sources(self):
         self.assertEqual(self.lines(self.SOURCES), [
             "actord", "pid", "MAILBOX_FULL", "0 clean", "78 bad configuration",
             "0 done", "3 not found", "ACTORD_CONFIG", "A", "B", "HOME",

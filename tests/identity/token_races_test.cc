@@ -68,7 +68,7 @@ TEST_F(TokenRaces, NoEditIsLost) {
       for (int edit = 0; edit < kEdits; ++edit) {
         const auto number = static_cast<uint8_t>(program * kEdits + edit);
         if (!AddToken(path, ClientToken(number), Patient()).ok()) return false;
-        // Of two tokens one goes again.
+        // One of two tokens is revoked again.
         if (edit % 2 == 1 &&
             !RevokeToken(path, ClientToken(number).identity.token_id, Patient())
                  .ok()) {

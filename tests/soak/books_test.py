@@ -268,7 +268,7 @@ class Counters(unittest.TestCase):
             with self.subTest(name):
                 self.assertTrue(self.check(**{name: value + 1}))
 
-    def test_only_what_is_new_counts(self):
+    def test_only_new_entries_count(self):
         before = self.BEFORE | {"messages_total": 4, "yields_total": 1}
         self.assertEqual(len(self.check(before=before)), 2)
         before["completions_total"] = 1

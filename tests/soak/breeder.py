@@ -13,7 +13,7 @@ from harness.connection import refusal_of
 
 AWAIT_SECONDS = 600
 ONCE_IN = (20, 400)  # messages, after which a receiver ends
-# Of each slot in turn; None: volatile.
+# The type of each slot in turn; None: volatile.
 TYPES = ("soak.receiver", None, "soak.replayer")
 def _has_ended(error):
     """Whether a call was refused because its process has ended, maybe with the

@@ -97,7 +97,7 @@ TEST_F(TlsOptionsTest, OptionsOverrideVariables) {
                              {"ACTORD_CLIENT_TLS_CERTIFICATE", certificate_},
                              {"ACTORD_CLIENT_TLS_KEY", key_},
                              {"ACTORD_CLIENT_TLS_SERVER_NAME", "variable"},
-                             // Those of the daemon.
+                             // The files of the daemon.
                              {"ACTORD_TLS_CERTIFICATE", "/nowhere"},
                              {"ACTORD_TLS_KEY", "/nowhere"}}));
   ASSERT_TRUE(options.ok()) << options.status();

@@ -41,7 +41,7 @@ TEST(ExitStatus, DistinguishesUsageErrorsFromRefusals) {
   EXPECT_EQ(static_cast<int>(ExitStatus::kUsage), 2);
 }
 
-TEST(ExitStatus, RefusedInitIsAFailureWhateverItsCode) {
+TEST(ExitStatus, RefusedInitIsAFailureWithEveryCode) {
   google::rpc::ErrorInfo info;
   info.set_reason("INIT_REFUSED");
   google::rpc::Status details;

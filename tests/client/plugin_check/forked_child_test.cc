@@ -80,7 +80,7 @@ TEST(ForkedChild, EndsWhenItIsAborted) {
   EXPECT_EQ(ignores->Abort().signal, SIGKILL);
 }
 
-TEST(WantedTypes, AreThoseOfThePluginAndThoseThatItLacks) {
+TEST(WantedTypes, AreTypesOfThePluginAndTypesThatItLacks) {
   const StoreHead head{
       .plugins = {{.number = 1, .name = "books", .version = "1"},
                   {.number = 2, .name = "films", .version = "1"},

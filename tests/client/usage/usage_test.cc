@@ -1,4 +1,4 @@
-// What actorctl says of a command line that it does not understand, and its
+// The errors for a command line that actorctl does not understand, and its
 // help.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ TEST(Usage, HelpOfACommandIsThatOfItsOption) {
   // A token at the wrong place is not repeated.
   EXPECT_EQ(RunCli({"help", "atk_k3v9x0ab_" + std::string(52, 'x')}).err,
             "actorctl: actorctl has no command \"atk_[redacted]\"\n");
-  // Without a daemon, and whatever the environment says of it.
+  // Without a daemon, and with any address of it in the environment.
   EXPECT_EQ(
       RunCli({"help"}, {.variables = {{"ACTORD_CONTEXT", "none"}}}).status,
       ExitStatus::kDone);
