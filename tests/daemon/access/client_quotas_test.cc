@@ -228,7 +228,7 @@ TEST(QuotaWeights, ListsCountAsTenRequests) {
   }
 }
 
-TEST_F(ClientQuotasTest, OfAnOwnerWithQuotasOfItsOwn) {
+TEST_F(ClientQuotasTest, QuotasOfAnOwnerReplaceTheCommonQuotas) {
   Set({.requests_per_second = 1, .request_burst = 1, .streams = 1});
   quotas_->Set({.requests_per_second = 1, .request_burst = 1, .streams = 1},
                {{kAlice, {.streams = 2}}});
@@ -241,7 +241,7 @@ TEST_F(ClientQuotasTest, OfAnOwnerWithQuotasOfItsOwn) {
   Expect(alice_->TakeStream(), "streams", "2", absl::Seconds(1));
   EXPECT_TRUE(bob_->TakeStream().ok());
   Expect(bob_->TakeStream(), "streams", "1", absl::Seconds(1));
-  // Those of the tokens hold without any in the configuration.
+  // The quotas of tokens hold without any quota in the configuration.
   quotas_->Set({}, {{kBob, {.streams = 1}}});
   EXPECT_EQ(quotas_->Of(kBob), bob_);
   EXPECT_TRUE(alice_->TakeStream().ok());

@@ -53,7 +53,7 @@ TEST(Gcra, ACostAboveTheBurstIsAdmittedAfterARest) {
   EXPECT_EQ(gcra.Take(1000, 10, kBegin + 1000), 0u);
 }
 
-TEST(Gcra, WhatIsGivenBackCanBeSpentAgain) {
+TEST(Gcra, ReturnedUnitsCanBeSpentAgain) {
   Gcra gcra;
   EXPECT_EQ(gcra.Take(60, 100, kBegin), 0u);
   EXPECT_EQ(gcra.Take(60, 100, kBegin), 20u);
@@ -95,7 +95,7 @@ TEST(Gcra, ThreadsTogetherSpendExactlyTheRate) {
         const uint64_t now = kBegin + static_cast<uint64_t>(i) * kSpan;
         while (gcra.Take(kCost, kSpan, now) == 0) {
           admitted.fetch_add(1);
-          // As a call that another quota refuses.
+          // Like a call that another quota refuses.
           if (gcra.Take(kCost, kSpan, now) == 0) gcra.GiveBack(kCost);
         }
         done.fetch_add(1);

@@ -59,7 +59,7 @@ TEST(Owners, NameThatCannotBeKeptHasNoNumber) {
   EXPECT_EQ(owners.NumberOf("bob").value(), Owner{1});
 }
 
-TEST(Owners, WhoHasNotCalledHasNoNumber) {
+TEST(Owners, ClientThatNeverCalledHasNoNumber) {
   const Owners owners;
   EXPECT_EQ(owners.Find("alice"), std::nullopt);
   EXPECT_EQ(owners.Find(""), std::nullopt);

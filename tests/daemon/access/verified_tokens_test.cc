@@ -52,7 +52,7 @@ TEST(VerifiedTokens, KeepsNoTextThatIsTooLong) {
 }
 
 // As many clients as there are slots, and more, displace each other at most.
-TEST(VerifiedTokens, ReturnsTheTokenOfTheTextWhoeverSharesItsSlot) {
+TEST(VerifiedTokens, ReturnsTheTokenOfTheTextAlsoIfTextsShareASlot) {
   VerifiedTokens verified;
   for (uint8_t number = 1; number != 0; ++number) {
     verified.Keep(TokenText(number), 1, Shared(number));

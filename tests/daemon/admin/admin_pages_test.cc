@@ -65,7 +65,7 @@ TEST_F(AdminPagesTest, JsonMustBeWantedMoreThanText) {
   }
 }
 
-TEST_F(AdminPagesTest, MetricsAreTheTextOfPrometheusWhateverIsAccepted) {
+TEST_F(AdminPagesTest, MetricsAreTheTextOfPrometheusForEveryAcceptHeader) {
   const AdminAnswer answer = Get("/metrics", "application/json");
   EXPECT_EQ(answer.status, 200U);
   EXPECT_EQ(answer.content_type, "text/plain; version=0.0.4; charset=utf-8");

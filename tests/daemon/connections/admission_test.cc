@@ -19,7 +19,7 @@ TEST(LimitsFor, ManyDescriptorsDoNotMeanMoreConnectionsThanTheDefaultLimit) {
   EXPECT_EQ(limits.first_reserved, 999'936u);
 }
 
-TEST(LimitsFor, ConfiguredLimitsHoldWhateverTheDescriptorsAllow) {
+TEST(LimitsFor, ConfiguredLimitsHoldAlsoAboveTheDescriptors) {
   const ConnectionLimits limits = LimitsFor(5000, 20, 64, 1024);
   EXPECT_EQ(limits.max, 5000u);
   EXPECT_EQ(limits.max_per_address, 20u);

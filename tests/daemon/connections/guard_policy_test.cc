@@ -71,7 +71,7 @@ std::string CallsResetAtOnce(size_t count) {
   return bytes;
 }
 
-TEST(EstimateResets, CountsAsManyInEachByteAsInThosePeeked) {
+TEST(EstimateResets, ExtrapolatesFromThePeekedBytes) {
   const std::string peeked = CallsResetAtOnce(101);
   ASSERT_EQ(peeked.size(), 4444u);
   EXPECT_EQ(EstimateResets(peeked, 0), 101u);
@@ -264,7 +264,7 @@ TEST(ConnectionHistory, BytesWithoutACallAreAskedAboutOften) {
   EXPECT_EQ(history.ask_bytes(), ConnectionHistory::kAskBytes);
 }
 
-TEST(KeepBusiest, KeepsThoseWithTheMostBytes) {
+TEST(KeepBusiest, KeepsTheCandidatesWithTheMostBytes) {
   std::vector<Candidate> candidates;
   for (uint64_t id = 1; id <= 50; ++id) {
     candidates.push_back({.id = id, .bytes = id * 7 % 50});
@@ -290,7 +290,7 @@ TEST(SocketCounts, AreReadFromGrpcsJson) {
   EXPECT_EQ(counts.sent, 4u);
 }
 
-TEST(SocketCounts, ThatAreMissingAreZero) {
+TEST(SocketCounts, MissingCountsAreZero) {
   const SocketCounts counts = ParseSocketCounts(R"({"data":{}})");
   EXPECT_EQ(counts.started, 0u);
   EXPECT_EQ(counts.ended, 0u);

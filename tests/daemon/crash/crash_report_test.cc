@@ -159,7 +159,7 @@ TEST(CrashReport, KeepsTheHandlersOfOthers) {
               ExitedWithCode(3), "^$");
 }
 
-TEST(CrashReport, OfTwoThreadsIsTheReportOfOne) {
+TEST(CrashReport, TwoCrashingThreadsGiveOneReport) {
   const auto crash = [](LogWriter&) {
     std::thread other(CrashHere);
     CrashHere();

@@ -46,7 +46,7 @@ TEST(FindSymbol, KnowsExportedFunctionsOfStrippedFiles) {
   EXPECT_EQ(symbol->offset, 0u);
 }
 
-TEST(FindSymbol, HasNoneForAnotherAddressOrFile) {
+TEST(FindSymbol, FindsNoSymbolForAnotherAddressOrFile) {
   EXPECT_FALSE(FindSymbol("/proc/self/exe", 0));
   EXPECT_FALSE(FindSymbol("/proc/self/exe", UINT64_MAX));
   EXPECT_FALSE(FindSymbol("/nowhere", 0x1000));

@@ -39,7 +39,7 @@ class UnixPeerNameTest : public ::testing::Test {
   int ends_[2] = {-1, -1};
 };
 
-TEST_F(UnixPeerNameTest, IsThatOfTheScope) {
+TEST_F(UnixPeerNameTest, PeerNameBelongsToTheScopeAndItsThread) {
   EXPECT_EQ(UnixPeerName(17), "unix:17");
   EXPECT_EQ(Name(), "");
   {

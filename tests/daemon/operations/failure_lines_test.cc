@@ -61,7 +61,7 @@ TEST(FailureLines, EachTypeHasABurstAndThenOneLineASecond) {
                         "line; see actorctl failures)"));
 }
 
-TEST(EndNames, AreThoseOfTheContract) {
+TEST(EndNames, AreTheNamesOfTheContract) {
   for (const auto& [kind, reason] :
        {std::pair{runtime::EndKind::kFailed, v1::FAILURE_REASON_FAILED},
         {runtime::EndKind::kThrew, v1::FAILURE_REASON_EXCEPTION},

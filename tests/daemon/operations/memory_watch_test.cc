@@ -86,7 +86,7 @@ TEST_F(MemoryWatchTest, TheAddressSpaceCountsToo) {
   watch.Look();
   EXPECT_EQ(told_, Told({true, false}));
   free_bytes_ = 0;
-  // Of two limits the nearer one counts.
+  // The nearer of two limits counts.
   Write("/proc/self/statm", "20 1 1 1 0 1 0\n");
   UseOfGroup(900);
   watch.Look();

@@ -144,7 +144,7 @@ TEST_F(TlsMaterialTest, RefusesACertificateThatOpenSslDoesNotServe) {
             "2048 bits (RSA) or of a curve such as P-256, and SHA-256");
 }
 
-TEST_F(TlsMaterialTest, RefusesAuthoritiesOfWhichNoneIsValid) {
+TEST_F(TlsMaterialTest, RefusesAuthoritiesWithoutAValidOne) {
   TlsTexts texts = good_;
   texts.crl = "";
   TlsSettings settings = Settings(true);

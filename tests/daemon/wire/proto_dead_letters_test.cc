@@ -39,7 +39,7 @@ TEST(DeadLetterId, RefusesOtherTexts) {
   }
 }
 
-TEST(DeadLetterId, OfAnotherRunIsNotFound) {
+TEST(DeadLetterId, IdOfAnotherRunIsNotFound) {
   const auto read = ReadDeadLetterId("id", "60.17", kRun);
   EXPECT_EQ(read.status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(runtime::ReasonOf(read.status()),

@@ -78,7 +78,7 @@ TEST(ResumeToken, ReadsBack) {
   }
 }
 
-TEST(ResumeToken, OfAnotherRunIsAccepted) {
+TEST(ResumeToken, TokenOfAnotherRunIsAccepted) {
   const std::string token =
       TokenOf("", "", {.cursor = 7, .slot = 9}, kWatchRun + 1);
   const auto order = ReadWatch(RequestFor("", "", token), kWatchRun);
