@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Scripts, Conformance, ::testing::ValuesIn(Names()),
                            return param_info.param;
                          });
 
-TEST(ConformanceScripts, AreAsManyAsTheyShouldBeAndHaveNamesOfTheirOwn) {
+TEST(ConformanceScripts, HaveUniqueNamesAndAreNotTooFew) {
   std::set<std::string> names;
   size_t count = 0;
   for (const std::string& file : Names()) {

@@ -48,7 +48,7 @@ std::string Stage::WithNames(std::string_view text) const {
   std::vector<std::pair<std::string, std::string>> replaced;
   for (const auto& [name, pid] : pids_)
     replaced.emplace_back(TextOf(pid), name);
-  // Of two, of which one begins with the other, the longer.
+  // The longer of two names, if one begins with the other.
   std::sort(replaced.begin(), replaced.end(), [](const auto& a, const auto& b) {
     return a.first.size() > b.first.size();
   });

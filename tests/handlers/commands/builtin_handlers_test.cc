@@ -48,7 +48,7 @@ class BuiltinHandlersTest : public ::testing::Test {
   HandlerSet handlers_;
 };
 
-TEST_F(BuiltinHandlersTest, AreThese) {
+TEST_F(BuiltinHandlersTest, HandlersAreTheListedOnes) {
   std::vector<std::string> commands;
   for (const HandlerInstance& handler : handlers_.instances()) {
     commands.emplace_back(handler.descriptor->command);

@@ -150,7 +150,7 @@ TEST_F(Copies, DoNotFollowALinkInPlaceOfTheDirectory) {
   EXPECT_FALSE(copies.status().ok());
 }
 
-TEST_F(Copies, ThatAreOldAreRemoved) {
+TEST_F(Copies, OldCopiesAreRemoved) {
   const fs::path directory = root_ / "cache";
   std::string old_copy;
   {

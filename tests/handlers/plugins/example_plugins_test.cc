@@ -325,7 +325,7 @@ TEST_F(OrderTest, CancelledDuringThePaymentItWaitsForItsOutcome) {
             "charged");
 }
 
-TEST_F(OrderTest, IsNeverChargedAndCompensatedWhateverComesFirst) {
+TEST_F(OrderTest, OrderIsEitherChargedOrCompensatedInEveryOrderOfEvents) {
   ForEachSeed(kSeeds, [](uint64_t seed) {
     Plugged harness("order", {.seed = seed});
     const Pid order = harness.Submit(

@@ -52,7 +52,7 @@ class Probe : public actord::Process {
       {"spawn_step", "Spawns itself with its input as method, by a step."},
       {"children", "Starts as many children as its input, and waits."},
       {"child", "Sends 'hello' to its parent and ends."},
-      {"late_child", "Likewise, when it has got a message."},
+      {"late_child", "The same, when it has got a message."},
       {"big", "Ends with a result of as many bytes as its input says."},
       {"continue", "Continues as often as its input says, then ends."},
       {"block", "Blocks without a yield, which is a mistake."},

@@ -20,7 +20,7 @@ using std::chrono::sys_days;
 using std::chrono::year_month_day;
 using ::testing::HasSubstr;
 
-// Of "2026-01-31 08:15".
+// The time of "2026-01-31 08:15".
 int64_t At(const std::string& text) {
   int year = 0;
   unsigned month = 0;
@@ -162,7 +162,7 @@ TEST(CronExpression, NamesTheNextTimes) {
   }
 }
 
-TEST(CronExpression, WhatItCannotBeIsRefused) {
+TEST(CronExpression, InvalidExpressionIsRefusedWithTheReason) {
   const struct {
     const char* cron;
     const char* why;

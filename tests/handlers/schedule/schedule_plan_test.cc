@@ -155,7 +155,7 @@ TEST(SchedulePlan, StateIsAllThatItKnows) {
   }
 }
 
-TEST(SchedulePlan, IntervalKeepsItsPaceWhateverTheWallClockSays) {
+TEST(SchedulePlan, IntervalKeepsItsPaceIfTheWallClockIsSet) {
   SchedulePlan plan(SpecOf(kWhens[1], "all"), At(0));
   Moment now = {.wall_ns = kStart + 100 * kHour, .monotonic_ns = kMinute};
   EXPECT_THAT(Take(plan, now), ElementsAre(100 * 3'600));

@@ -61,7 +61,7 @@ TEST(ScheduleSpec, EverythingIsTakenAsItSays) {
       json({{"to", "@orders/17"}, {"topic", "tick"}, {"payload", "text"}}));
 }
 
-TEST(ScheduleSpec, WhatItCannotBeIsRefused) {
+TEST(ScheduleSpec, InvalidSpecIsRefusedWithTheReason) {
   const struct {
     const char* input;
     const char* why;
@@ -108,7 +108,7 @@ TEST(ScheduleSpec, WhatItCannotBeIsRefused) {
   }
 }
 
-TEST(ScheduleSpec, WhatARunNeedsIsBounded) {
+TEST(ScheduleSpec, InputAndTopicOfARunAreBounded) {
   json input = {
       {"every_ms", 1000},
       {"submit", {{"type", "a"}, {"input", std::string(66'000, 'x')}}}};

@@ -102,7 +102,7 @@ TEST_F(ActorsTest, AMessageIsAnsweredNowOrLater) {
 
 // The losing part of a WhenAny cancels its command, and so does a cancelled
 // wait.
-TEST_F(ActorsTest, WhatIsLeftBehindIsGivenUp) {
+TEST_F(ActorsTest, AbandonedCommandsAndCallsAreGivenUp) {
   Start([](Context& ctx) -> Task<Result<>> {
     co_await WhenAny(ctx.Run("slow"), ctx.Call(MakePid(9), "ask"),
                      ctx.Receive("go"));
@@ -121,7 +121,7 @@ TEST_F(ActorsTest, WhatIsLeftBehindIsGivenUp) {
   EXPECT_THAT(process().given_up, ElementsAre(next));
 }
 
-TEST_F(ActorsTest, WhatHasCompletedIsNotGivenUp) {
+TEST_F(ActorsTest, CompletedCommandIsNotGivenUp) {
   Start([](Context& ctx) -> Task<Result<>> {
     co_await WhenAny(ctx.Run("quick"), ctx.Receive("go"));
     co_return "";
@@ -149,7 +149,7 @@ TEST_F(ActorsTest, AnExitIsReceived) {
   EXPECT_EQ(process().result.bytes, "broken");
 }
 
-TEST_F(ActorsTest, ExitsWaitForWhoeverAsks) {
+TEST_F(ActorsTest, ExitsWaitUntilTheyAreReceived) {
   Start([this](Context& ctx) -> Task<Result<>> {
     co_await ctx.Receive();
     for (const Tag tag : {Tag{2}, Tag{0}}) {
@@ -219,7 +219,7 @@ TEST_F(ActorsTest, ExitsThatNobodyAsksForCountAsMessages) {
   EXPECT_EQ(process().failure, Code::kResourceExhausted);
 }
 
-TEST_F(ActorsTest, ACancelReachesWhoWaitsForAnExit) {
+TEST_F(ActorsTest, CancelReachesAWaitForAnExit) {
   Start([](Context& ctx) -> Task<Result<>> {
     co_await ctx.ReceiveExit();
     co_return "";
@@ -265,7 +265,7 @@ TEST_F(ActorsTest, EveryKeepsItsBeatAndLeavesOutWhatItMissed) {
   EXPECT_EQ(process().yields.at(0).payload.bytes, R"({"duration_ms":5000})");
 }
 
-TEST_F(ActorsTest, WhatIsCancelledIsNotSent) {
+TEST_F(ActorsTest, CancelledSendIsNotSent) {
   Start([](Context& ctx) -> Task<Result<>> {
     const Tag once = ctx.SendAfter(5s, MakePid(9), "once");
     const Tag often = ctx.Every(5s, MakePid(9), "often");

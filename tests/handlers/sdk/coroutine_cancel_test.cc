@@ -124,7 +124,7 @@ TEST_F(CoroutineCancelTest, BeforeTheFirstStepItArrivesAtTheFirstWait) {
   EXPECT_THAT(trace_, ElementsAre("started"));
 }
 
-TEST_F(CoroutineCancelTest, IsDeliveredOnce) {
+TEST_F(CoroutineCancelTest, CancelIsDeliveredOnce) {
   StartCleaningUp([](Context& ctx) -> Task<> { co_await ctx.Receive(); });
   process().Cancel("enough");
   EXPECT_EQ(Cancel("again"), ACTORD_STEP_BLOCK);
@@ -150,7 +150,7 @@ TEST_F(CoroutineCancelTest, ReachesEveryPartOfWhenAll) {
   EXPECT_EQ(Step(), ACTORD_STEP_DONE);
 }
 
-TEST_F(CoroutineCancelTest, OfWhenAnyLetsEveryPartCleanUp) {
+TEST_F(CoroutineCancelTest, CancelOfWhenAnyLetsEveryPartCleanUp) {
   const auto part = [this](Context& ctx, std::string name) -> Task<> {
     const auto received = co_await Try(ctx.Receive(name));
     trace_.push_back(name);
@@ -204,7 +204,7 @@ TEST_F(CoroutineCancelTest, ShieldHoldsItBackUntilTheNextWait) {
   ExpectCleanUpAndEnd();
 }
 
-TEST_F(CoroutineCancelTest, HeldBackItReachesAWaitForSeveral) {
+TEST_F(CoroutineCancelTest, ShieldedCancelReachesALaterWaitForSeveral) {
   Start([](Context& ctx) -> Task<Result<>> {
     (void)co_await ctx.Shield(ctx.Run("charge"));
     co_await WhenAll(ctx.Receive("a"), ctx.Receive("b"));
@@ -216,7 +216,7 @@ TEST_F(CoroutineCancelTest, HeldBackItReachesAWaitForSeveral) {
   EXPECT_EQ(process().failure, Code::kCancelled);
 }
 
-TEST_F(CoroutineCancelTest, HeldBackItReachesAWaitWithATimeout) {
+TEST_F(CoroutineCancelTest, ShieldedCancelReachesALaterWaitWithATimeout) {
   Start([](Context& ctx) -> Task<Result<>> {
     (void)co_await ctx.Shield(ctx.Run("charge"));
     (void)co_await ctx.WithTimeout(ctx.Receive(), 30s);
@@ -230,7 +230,7 @@ TEST_F(CoroutineCancelTest, HeldBackItReachesAWaitWithATimeout) {
 
 // One timer ends both sleeps. The first sleeper to resume lowers the shield
 // that has held the cancel back.
-TEST_F(CoroutineCancelTest, HeldBackItReachesWhatIsDueAtTheSameMoment) {
+TEST_F(CoroutineCancelTest, ShieldedCancelReachesCoroutinesDueAtTheSameMoment) {
   const auto shielded = [](Context& ctx) -> Task<> {
     co_await ctx.Shield(ctx.Sleep(1s));
     co_await ctx.Receive();

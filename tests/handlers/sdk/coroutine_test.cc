@@ -211,7 +211,7 @@ TEST_F(CoroutineTest, TooManyQueuedMessagesFail) {
   EXPECT_EQ(Message("t"), ACTORD_STEP_FAIL) << "above 1,000 bytes";
 }
 
-TEST_F(CoroutineTest, WhatIsReceivedNoLongerCountsAsQueued) {
+TEST_F(CoroutineTest, ReceivedMessagesDoNotCountAsQueued) {
   Start([](Context& ctx) -> Task<Result<>> {
     while (true) {
       co_await ctx.Receive("go");
@@ -225,7 +225,7 @@ TEST_F(CoroutineTest, WhatIsReceivedNoLongerCountsAsQueued) {
   }
 }
 
-TEST_F(CoroutineTest, WhoHasWaitedLongestGetsTheMessage) {
+TEST_F(CoroutineTest, LongestWaitingReceiveGetsTheMessage) {
   const auto receive = [this](Context& ctx, std::string first) -> Task<> {
     if (!first.empty()) co_await ctx.Receive(first);
     co_await ctx.Receive();

@@ -21,7 +21,7 @@ TEST(Excerpt, ALongTextIsItsBeginning) {
 }
 
 TEST(Excerpt, NoCharacterIsCut) {
-  // Of one to four bytes.
+  // Characters of one to four bytes.
   for (const std::string c : {"x", "\u00e4", "\u20ac", "\U0001f600"}) {
     std::string text;
     while (text.size() < 100) text += c;
@@ -32,7 +32,7 @@ TEST(Excerpt, NoCharacterIsCut) {
   }
 }
 
-TEST(Excerpt, WhatIsNoUtf8IsCutToo) {
+TEST(Excerpt, InvalidUtf8IsCutToo) {
   const std::string text(100, '\x80');
   const std::string cut = Excerpt(text, 20);
   EXPECT_EQ(cut, std::string(14, '\x80') + "...");

@@ -32,7 +32,7 @@ TEST(JsonPayload, AnotherContentTypeIsAnError) {
   EXPECT_THAT(std::string(parsed.error().message), HasSubstr("text/plain"));
 }
 
-TEST(JsonPayload, WhatIsNoUtf8IsReplaced) {
+TEST(JsonPayload, InvalidUtf8IsReplaced) {
   EXPECT_EQ(ParseJson(JsonPayload("\xff")).value(), json("\xef\xbf\xbd"));
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using WhenTest = CoroutineTest;
 
-TEST_F(WhenTest, AllGivesTheResultsInOrderWhateverTheOrderOfTheirEnds) {
+TEST_F(WhenTest, AllGivesTheResultsInTheOrderOfItsParts) {
   Start([](Context& ctx) -> Task<Result<>> {
     const auto none = [](Context& own) -> Task<> { co_await own.Continue(); };
     auto [a, message, nothing, b] =

@@ -86,7 +86,7 @@ TEST(SupervisorImage, HoldsAllThatTheSupervisorKnows) {
   EXPECT_EQ(read->work.terminates, work.terminates);
 }
 
-TEST(SupervisorImage, OfSomethingElseIsRefused) {
+TEST(SupervisorImage, DamagedImageIsRefused) {
   const std::string good = EncodeImage(
       kInput, Plan(*ParseSupervisorSpec(kInput)).memory(), SupervisorWork());
   const auto changed = [&](std::string_view from, std::string_view to) {

@@ -45,7 +45,7 @@ TEST_F(SupervisorTest, AFloodOfMessagesDoesNotHoldUpTheEnd) {
   EXPECT_FALSE(harness.IsLive(supervisor));
 }
 
-TEST_F(SupervisorTest, OfTooManyThatWaitForTheStartTheOldestIsRefused) {
+TEST_F(SupervisorTest, OldestOfTooManyStartWaitersIsRefused) {
   Harness harness = MakeHarness();
   refuses = true;
   json tree = TreeOf("one_for_one", {ChildOf("a")});

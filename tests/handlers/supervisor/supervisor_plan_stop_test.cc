@@ -4,7 +4,7 @@
 namespace actord::handlers {
 namespace {
 
-TEST_F(PlanTest, WhoDoesNotEndInTimeIsTerminated) {
+TEST_F(PlanTest, ChildThatDoesNotEndInTimeIsTerminated) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a"), ChildOf("b")});
   plan_->End(Status(Code::kCancelled, "enough"));
   EXPECT_THAT(Next(), ElementsAre("cancel b"));
@@ -60,7 +60,7 @@ TEST_F(PlanTest, AnInitThatDoesNotReturnDoesNotHoldUpTheEnd) {
   EXPECT_THAT(Next(), ElementsAre("cancel a"));
 }
 
-TEST_F(PlanTest, WhoHasStartedAlthoughTheEndHasBegunIsStopped) {
+TEST_F(PlanTest, ChildThatStartsDuringTheEndIsStopped) {
   Begin(Strategy::kOneForOne, {ChildOf("a")});
   Next();
   plan_->End(Status(Code::kCancelled, "enough"));
@@ -211,7 +211,7 @@ TEST_F(PlanTest, DeleteChildWantsOneThatIsDownForGood) {
   EXPECT_THAT(Ids(), ElementsAre("a"));
 }
 
-TEST_F(PlanTest, WhoIsEndingTakesNoMore) {
+TEST_F(PlanTest, EndingSupervisorRefusesChanges) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a")});
   plan_->End(Status(Code::kCancelled, "enough"));
   EXPECT_EQ(plan_->StartChild(ChildOf("b"), 7).code(), Code::kUnavailable);

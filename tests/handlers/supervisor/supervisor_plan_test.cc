@@ -61,7 +61,7 @@ TEST_F(PlanTest, OneForAllStopsTheOthersBackwardsAndStartsAllForwards) {
   EXPECT_EQ(plan_->restarts(), 1u) << "those who are taken along count nothing";
 }
 
-TEST_F(PlanTest, RestForOneConcernsThoseBehindIt) {
+TEST_F(PlanTest, RestForOneRestartsTheLaterChildren) {
   BeginAndStartAll(Strategy::kRestForOne,
                    {ChildOf("a"), ChildOf("b"), ChildOf("c"), ChildOf("d")});
   Exits("b");
@@ -79,7 +79,7 @@ TEST_F(PlanTest, RestForOneConcernsThoseBehindIt) {
 }
 
 // A failure during the stop of the group has the intended effect.
-TEST_F(PlanTest, WhoFailsBeforeItIsStoppedCountsNoRestart) {
+TEST_F(PlanTest, ChildThatFailsBeforeItIsStoppedCountsNoRestart) {
   BeginAndStartAll(Strategy::kOneForAll,
                    {ChildOf("a"), ChildOf("b"), ChildOf("c")}, 1);
   Exits("b");
@@ -101,7 +101,7 @@ struct KindCase {
 class EachKind : public PlanTest,
                  public ::testing::WithParamInterface<KindCase> {};
 
-TEST_P(EachKind, IsRestartedOrNot) {
+TEST_P(EachKind, RestartFollowsFromKindAndEnd) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a", GetParam().restart)});
   Exits("a", GetParam().reason);
   Next();
@@ -193,7 +193,7 @@ TEST_F(PlanTest, ATemporaryOneThatCannotStartFailsTheStart) {
               HasSubstr("child temporary (type) did not start: no luck"));
 }
 
-TEST_F(PlanTest, AsManyRestartsAsTheIntensityAreAllowed) {
+TEST_F(PlanTest, RestartsUpToTheIntensityAreAllowed) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a"), ChildOf("b")}, 2);
   for (int i = 0; i < 2; ++i) {
     Exits("a");

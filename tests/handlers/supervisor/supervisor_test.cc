@@ -133,7 +133,7 @@ TEST_F(SupervisorTest, ChildrenEndWithATerminatedSupervisor) {
   });
 }
 
-TEST_F(SupervisorTest, WhoUnlinksItselfIsWatchedAllTheSame) {
+TEST_F(SupervisorTest, ChildThatUnlinksItselfIsStillWatched) {
   Harness harness = MakeHarness();
   const Pid supervisor = Begin(harness, TreeOf("one_for_one", {ChildOf("a")}));
   const Pid child = PidIn(harness, supervisor, "a");
@@ -144,7 +144,7 @@ TEST_F(SupervisorTest, WhoUnlinksItselfIsWatchedAllTheSame) {
   EXPECT_THAT(TakeTold(), ElementsAre("+a", "-a", "+a"));
 }
 
-TEST_F(SupervisorTest, WhoDoesNotEndIsTerminatedAfterItsTimeout) {
+TEST_F(SupervisorTest, StubbornChildIsTerminatedAfterItsTimeout) {
   Harness harness = MakeHarness();
   const json child = {
       {"id", "a"}, {"type", "stubborn"}, {"stop_timeout_ms", 250}};
@@ -198,7 +198,7 @@ TEST_F(SupervisorTest, AStartChildWhoseInitRefusesIsAnErrorAndNoRestart) {
   EXPECT_EQ(Ask(harness, supervisor, "children")["children"], json::array());
 }
 
-TEST_F(SupervisorTest, WhatIsWrongWithACallIsSaid) {
+TEST_F(SupervisorTest, InvalidCallIsAnsweredWithTheReason) {
   Harness harness = MakeHarness();
   const Pid supervisor = Begin(harness, json::object());
   const struct {

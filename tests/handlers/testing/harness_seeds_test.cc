@@ -75,7 +75,7 @@ TEST_F(HarnessTest, ForEachSeedNamesTheSeedThatFails) {
               HasSubstr("seed 7: unlucky"));
 }
 
-TEST_F(HarnessTest, WhatFailsSaysWhatHappened) {
+TEST_F(HarnessTest, FailedExpectationDescribesTheHistory) {
   Harness harness(kPlugin);
   script = [](Events events, StepOutput& out) {
     if (events.empty()) {

@@ -114,7 +114,7 @@ TEST_F(HarnessTest, TimePassesOnlyWithAdvance) {
   EXPECT_EQ(harness.now(), start + 25h);
 }
 
-TEST_F(HarnessTest, WhatIsHeldIsCompletedOnce) {
+TEST_F(HarnessTest, HeldYieldIsCompletedOnce) {
   Harness harness(kPlugin, {.yield_timeout = 10s});
   script = [&](Events events, StepOutput& out) {
     if (!events.empty()) return;
@@ -169,7 +169,7 @@ TEST_F(HarnessTest, HandlersStubsAndHoldsCarryCommandsOut) {
   EXPECT_THAT(seen, ::testing::Contains("#5 OK held"));
 }
 
-TEST_F(HarnessTest, BuiltInCommandsAreThoseOfTheDaemon) {
+TEST_F(HarnessTest, BuiltInCommandsActAsInTheDaemon) {
   Harness harness(kPlugin);
   const Pid probe = harness.Probe();
   script = [&](Events events, StepOutput& out) {
@@ -222,7 +222,7 @@ TEST_F(HarnessTest, ACancelIsAnEventOrAnEnd) {
               HasSubstr("is not alive"));
 }
 
-TEST_F(HarnessTest, WhoBlocksSeesNoMessageBeforeItsCompletion) {
+TEST_F(HarnessTest, BlockedProcessSeesNoMessageBeforeItsCompletion) {
   Harness harness(kPlugin);
   script = [](Events events, StepOutput& out) {
     if (!events.empty()) return;
@@ -245,7 +245,7 @@ TEST_F(HarnessTest, WhoBlocksSeesNoMessageBeforeItsCompletion) {
               HasSubstr("without an outstanding yield"));
 }
 
-TEST_F(HarnessTest, WhoeverBreaksARuleFails) {
+TEST_F(HarnessTest, ProcessThatBreaksARuleFails) {
   Harness harness(kPlugin, {.max_payload_bytes = 10});
   script = [](Events, StepOutput& out) {
     out.Send(out.self(), "t", "more than ten bytes");

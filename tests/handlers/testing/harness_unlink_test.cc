@@ -47,7 +47,7 @@ class HarnessUnlinkTest : public HarnessTest {
   std::vector<std::string> exits_;
 };
 
-TEST_F(HarnessUnlinkTest, WhatAStepWatchesAndGivesUpLeavesNothing) {
+TEST_F(HarnessUnlinkTest, TiesMadeAndGivenUpInOneStepLeaveNothing) {
   const Pid nobody(actord_pid{1, 1, 99, 1});
   for (const char* type : {"scripted", "scripted.trapping"}) {
     Harness harness(kPlugin);
