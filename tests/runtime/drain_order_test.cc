@@ -61,7 +61,7 @@ class DrainOrder : public RuntimeTest {
 
   actord::testing::Script parent_;
   actord::testing::Script child_;
-  // Of the parent's steps.
+  // The state of the parent's steps.
   actord::Pid child_pid_;
   int turns_left_ = 0;
   std::atomic<bool> child_runs_{false};
@@ -69,7 +69,7 @@ class DrainOrder : public RuntimeTest {
   std::atomic<bool> child_ends_{false};
 };
 
-TEST_F(DrainOrder, WhoStopsItsChildrenIsAskedAlone) {
+TEST_F(DrainOrder, ParentThatStopsItsChildrenIsAskedAlone) {
   Start();
   // A child whose parent has ended is asked, so the parent ends last.
   Begin("supervising", [this, is_told = false](StepOutput& out) mutable {
@@ -82,7 +82,7 @@ TEST_F(DrainOrder, WhoStopsItsChildrenIsAskedAlone) {
   EXPECT_FALSE(child_was_asked_);
 }
 
-TEST_F(DrainOrder, OthersChildrenAreAsked) {
+TEST_F(DrainOrder, ChildrenOfOtherParentsAreAsked) {
   Start();
   Begin("cancellable", [](StepOutput& out) { out.Done(); });
   EXPECT_TRUE(Drain());

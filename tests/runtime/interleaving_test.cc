@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 
 // The sender that finds a process idle hands its message over, and what comes
 // before the process runs lies behind it in the queue.
-TEST_F(Interleaving, WhatIsInHandGoesBeforeTheQueue) {
+TEST_F(Interleaving, MessageInHandGoesBeforeTheQueue) {
   for (const bool ends : {false, true}) {
     SCOPED_TRACE(ends);
     Start();
@@ -100,7 +100,7 @@ TEST_F(Interleaving, AChildGetsInOrderWhatItsParentSendsItAtOnce) {
 // A completion for a process that waits is handed over; a cancel that comes
 // before its turn goes through the queue, and ends it, though it has not seen
 // the completion.
-TEST_F(Interleaving, CompletionsAreHandedToWhoeverWaits) {
+TEST_F(Interleaving, CompletionIsHandedToTheWaitingProcess) {
   for (const bool cancel : {false, true}) {
     SCOPED_TRACE(cancel);
     Start();
@@ -137,7 +137,7 @@ TEST_F(Interleaving, CompletionsAreHandedToWhoeverWaits) {
 
 // The mailbox of a process that is submitted with messages and a name is as
 // full for those who find it by the name as it will be, before it starts.
-TEST_F(Interleaving, WhatIsSubmittedWithAProcessCountsBeforeItsName) {
+TEST_F(Interleaving, FirstMessagesCountBeforeTheNameIsFound) {
   RuntimeOptions options;
   options.max_mailbox_messages = 2;
   Start(options);
@@ -183,7 +183,7 @@ TEST_F(Interleaving, WhatIsSubmittedWithAProcessCountsBeforeItsName) {
 
 // A sender found the process, which then ended; its slot has a new owner when
 // the message arrives. The same for a completion and a cancel.
-TEST_F(Interleaving, WhatComesForAnEarlierProcessOfTheSlotIsDropped) {
+TEST_F(Interleaving, EventForAnEarlierProcessOfTheSlotIsDropped) {
   RuntimeOptions options;
   options.max_processes = 1;
   Start(options);

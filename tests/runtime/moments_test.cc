@@ -47,7 +47,7 @@ class AtFailPoints final : public Interleaver {
   const std::function<void()> at_;
 };
 
-TEST(Moments, ABatchOnItsWayFromTheGlobalQueueIsLeftToNobodyWhoSleeps) {
+TEST(Moments, ABatchOnItsWayFromTheGlobalQueueWakesASleeper) {
   SteppedCore core(2);
   const auto idle = [](Events, StepOutput&) {};
   const Pid first = core.Submit(idle);

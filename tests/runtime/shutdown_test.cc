@@ -19,7 +19,7 @@ using enum absl::StatusCode;
 
 INSTANTIATE_TEST_SUITE_P(Workers, ShutdownTest, ::testing::Values(1, 2, 3, 8));
 
-TEST_P(ShutdownTest, OfNothingReturnsAtOnce) {
+TEST_P(ShutdownTest, EmptyRuntimeShutsDownAtOnce) {
   StartWith(GetParam());
   const ShutdownReport report =
       runtime_->Shutdown(ShutdownMode::kDrain, absl::InfiniteDuration());
@@ -98,7 +98,7 @@ TEST_P(ShutdownTest, DrainAsksEveryoneAndWaits) {
   ExpectNothingLeft();
 }
 
-TEST_P(ShutdownTest, WhoeverDoesNotEndInTimeIsTerminated) {
+TEST_P(ShutdownTest, ProcessThatDoesNotEndInTimeIsTerminated) {
   StartWith(GetParam());
   std::atomic<int> closed{0};
   const Script stubborn{.close = [&] { ++closed; }};
@@ -118,7 +118,7 @@ TEST_P(ShutdownTest, WhoeverDoesNotEndInTimeIsTerminated) {
   ExpectNothingLeft();
 }
 
-TEST_P(ShutdownTest, NowTerminatesWhateverTheProcessDoes) {
+TEST_P(ShutdownTest, NowTerminatesIdleBlockedAndBusyProcesses) {
   StartWith(GetParam());
   std::atomic<int> closed{0};
   const Script idle{.close = [&] { ++closed; }};

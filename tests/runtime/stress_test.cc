@@ -209,7 +209,7 @@ class Stress : public ::testing::TestWithParam<int> {
   std::unique_ptr<Runtime> runtime_;
 };
 
-TEST_P(Stress, PromisesHoldWhateverHappens) {
+TEST_P(Stress, PromisesHoldUnderDisturbance) {
   std::vector<std::thread> threads;
   threads.emplace_back([this] { Disturb(kOutside + 1); });
   threads.emplace_back([this] { Disturb(kOutside + 2); });

@@ -29,17 +29,18 @@
 
 namespace actord::runtime::stress {
 
-// What a message carries: who sent it, and the how-manieth to this receiver.
+// The content of a message: its sender, and its number among the messages of
+// this sender to this receiver.
 struct Note {
   uint64_t from = 0;
   uint64_t number = 0;
 };
-// Of messages that must never arrive.
+// Marks messages that must never arrive.
 inline constexpr uint64_t kPoison = UINT64_MAX;
 
 class World;
 
-// What the test knows of one process. Outlives it.
+// The knowledge of the test about one process. Outlives the process.
 struct Actor {
   World* world = nullptr;
   uint64_t id = 0;

@@ -119,7 +119,7 @@ class Hopper : public actord::Process {
         waiting_.insert(out.Yield("ext"));
         break;
       case 4:
-        // Of the other one, which may block: so it may time out.
+        // The helper may block, so this call may time out.
         waiting_.insert(out.Call("helper", "ask", {},
                                  {.timeout = std::chrono::milliseconds(5)}));
         break;

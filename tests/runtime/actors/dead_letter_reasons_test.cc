@@ -102,7 +102,7 @@ TEST_F(DeadLetterReasonsTest, AFullMailboxTakesWhatItHasRoomFor) {
   EXPECT_EQ(core_->core->Stats().refused_mailbox, 2u);
 }
 
-TEST_F(DeadLetterReasonsTest, WhatLayInTheMailboxAtTheEnd) {
+TEST_F(DeadLetterReasonsTest, UnreadMessagesBecomeLettersAtTheEnd) {
   Start();
   const Pid deaf = Deaf();
   const Pid from = Do([&](StepOutput& out) { out.Send(ToAbi(deaf), "step"); });
@@ -119,7 +119,7 @@ TEST_F(DeadLetterReasonsTest, WhatLayInTheMailboxAtTheEnd) {
   EXPECT_TRUE(letters[1].from.empty());
 }
 
-TEST_F(DeadLetterReasonsTest, WhatItSentItselfInItsLastStep) {
+TEST_F(DeadLetterReasonsTest, MessageToItselfInTheLastStepBecomesALetter) {
   Start();
   const Pid pid = Do([](StepOutput& out) { out.Send(out.self(), "x"); });
   EXPECT_EQ(Letter().reason, Reason::kDroppedAtEnd);
@@ -144,7 +144,7 @@ TEST_F(DeadLetterReasonsTest, ACallInTheMailboxIsOneAndItsCallerIsTold) {
   EXPECT_EQ(letter.from, caller);
 }
 
-TEST_F(DeadLetterReasonsTest, WhatItsSenderWasToldIsNone) {
+TEST_F(DeadLetterReasonsTest, RefusalThatTheSenderKnowsLeavesNoLetter) {
   RuntimeOptions options;
   options.max_mailbox_messages = 1;
   Start(options);
@@ -166,7 +166,7 @@ TEST_F(DeadLetterReasonsTest, WhatItsSenderWasToldIsNone) {
   EXPECT_EQ(core_->core->Stats().refused_mailbox, 2u);
 }
 
-TEST_F(DeadLetterReasonsTest, IsSentAgainToAProcessThatRunsForIt) {
+TEST_F(DeadLetterReasonsTest, ProcessRunsForALetterThatIsSentAgain) {
   Start();
   std::vector<std::string> got;
   const Pid heir = core_->Submit([&](Events events, StepOutput&) {

@@ -147,7 +147,7 @@ TEST_F(DeadLettersTest, OneCallLooksAtABoundedNumber) {
   }
 }
 
-TEST_F(DeadLettersTest, WhatIsForgottenWhileOnePagesIsNoObstacle) {
+TEST_F(DeadLettersTest, ForgottenLettersDoNotDisturbPaging) {
   SetLimits(10, 1 << 20);
   for (int i = 0; i < 10; ++i) Add(std::to_string(i));
   DeadLetterQuery query{.page_size = 3};
@@ -192,7 +192,7 @@ TEST_F(DeadLettersTest, AreSentAgain) {
             reason::kDeadLetterNotFound);
 }
 
-TEST_F(DeadLettersTest, WhatIsRefusedAgainStays) {
+TEST_F(DeadLettersTest, RefusedLetterStays) {
   const Pid to = Receiver();
   Add("a", kReceiver);
   EXPECT_EQ(ReasonOf(letters_->Resend(1, {}).status()),

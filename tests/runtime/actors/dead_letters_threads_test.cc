@@ -13,7 +13,7 @@ namespace {
 
 using DeadLettersOfThreads = DeadLettersTest;
 
-TEST_F(DeadLettersOfThreads, OfSeveralThatResendOneExactlyOneDoes) {
+TEST_F(DeadLettersOfThreads, OneOfSeveralThreadsResendsALetter) {
   const Pid to = Receiver();
   constexpr int kLetters = 500;
   constexpr int kThreads = 3;

@@ -193,7 +193,7 @@ TEST_F(FailuresTest, ListsHavePagesFiltersAndBothOrders) {
   EXPECT_THAT(Texts({.after = Of("3")->id}), ElementsAre("4", "5"));
 }
 
-TEST_F(FailuresTest, OthersSeeTheirOwnAlone) {
+TEST_F(FailuresTest, OwnersSeeOnlyTheirOwnFailures) {
   StartWith();
   const Owner mine{1};
   const Pid pid = core_->Submit(

@@ -183,7 +183,7 @@ TEST_F(LifecycleLogTest, ShowsAReaderWhatItWants) {
   EXPECT_THAT(pids_of(reader.Read({}, children)), ElementsAre(child));
 }
 
-TEST_F(LifecycleLogTest, LooksAtSoManyEventsAtATime) {
+TEST_F(LifecycleLogTest, ReadChecksALimitedNumberOfEvents) {
   Start();
   LogReader reader(log());
   Run(LifecycleLog::kMaxLookedAt / 2 + 1);
@@ -268,7 +268,7 @@ TEST_F(LifecycleLogTest, ACursorThatItNeverGaveIsLost) {
   }
 }
 
-TEST_F(LifecycleLogTest, WakesOnceWhoeverHasReadAll) {
+TEST_F(LifecycleLogTest, ReaderThatHasReadAllIsWokenOnce) {
   Start();
   LogReader busy(log());
   LogReader waiting(log());
@@ -281,8 +281,8 @@ TEST_F(LifecycleLogTest, WakesOnceWhoeverHasReadAll) {
     }
     return waiting.wakes() == times;
   };
-  // What the thread would have done for others it has done when it has woken
-  // this one twice.
+  // When the thread has woken this reader twice, it has also done its work for
+  // the other readers.
   LogReader witness(log());
   const auto let_wake = [&] {
     for (int time = 0; time < 2; ++time) {

@@ -13,7 +13,7 @@ namespace {
 
 using LifecycleRetention = LifecycleLogTest;
 
-TEST_F(LifecycleRetention, GoesOnForAWhileWhenTheLastReaderHasLeft) {
+TEST_F(LifecycleRetention, RecordingGoesOnForAWhileAfterTheLastReader) {
   RuntimeOptions options;
   options.watch_retention = absl::Seconds(60);
   Start(options);

@@ -132,16 +132,16 @@ class LifecyclesOfThreads : public RuntimeTest {
 INSTANTIATE_TEST_SUITE_P(Workers, LifecyclesOfThreads,
                          ::testing::Values(1, 2, 4));
 
-TEST_P(LifecyclesOfThreads, AViewIsRightWhateverTheMomentOfItsBeginning) {
+TEST_P(LifecyclesOfThreads, AViewIsRightFromEveryMomentOn) {
   RuntimeOptions options;
   options.workers = GetParam();
   ChurnAndWatch(options, 60, 3);
   EXPECT_EQ(lost_, 0u);
 }
 
-// With it recording begins, also in the middle of a start and of an end, for it
-// stops with the one before.
-TEST_P(LifecyclesOfThreads, AViewIsRightOfTheOnlyOneWhoWatches) {
+// Recording begins with each watcher, also in the middle of a start or an end,
+// because it has stopped with the watcher before.
+TEST_P(LifecyclesOfThreads, TheViewOfALoneWatcherIsRight) {
   RuntimeOptions options;
   options.workers = GetParam();
   options.watch_retention = absl::ZeroDuration();
@@ -158,7 +158,7 @@ TEST_P(LifecyclesOfThreads, AViewIsRightAgainAfterALoss) {
 }
 
 // A caller that is told of a start or an end finds it in the log.
-TEST_P(LifecyclesOfThreads, WhoIsToldOfAnEventFindsItThere) {
+TEST_P(LifecyclesOfThreads, CallerThatIsToldOfAnEventFindsItInTheLog) {
   RuntimeOptions options;
   options.workers = GetParam();
   Start(options);

@@ -60,7 +60,7 @@ TEST_F(Named, OneProcessHoldsAName) {
   EXPECT_EQ(HolderOfName("x"), "a");
 }
 
-TEST_F(Named, ItIsFreeAfterAReleaseOfItsHolder) {
+TEST_F(Named, NameIsFreeAfterAReleaseByItsHolder) {
   Start();
   Register("x", "a");
   EXPECT_EQ(ReasonOf(core().names.Release("x", pids_["b"])), "NAME_NOT_FOUND");
@@ -69,7 +69,7 @@ TEST_F(Named, ItIsFreeAfterAReleaseOfItsHolder) {
   EXPECT_EQ(Register("x", "b"), "");
 }
 
-TEST_F(Named, ItIsFreeAfterItsHoldersEnd) {
+TEST_F(Named, NameIsFreeAfterItsHoldersEnd) {
   Start();
   Register("x", "a");
   Register("y", "a");
@@ -95,7 +95,7 @@ TEST_F(Named, AHolderThatCannotBeFoundHoldsNothing) {
   EXPECT_EQ(HolderOfName("x"), "b");
 }
 
-TEST_F(Named, WhoeverHearsOfTheEndFindsTheNameFree) {
+TEST_F(Named, WatcherOfTheEndFindsTheNameFree) {
   Start();
   Register("x", "a");
   size_t held = 1;
@@ -123,7 +123,7 @@ TEST_F(Named, NamesAreOfAStatedAlphabet) {
   }
 }
 
-TEST_F(Named, AProcessHoldsSoManyNames) {
+TEST_F(Named, AProcessHoldsALimitedNumberOfNames) {
   Start();
   for (size_t i = 0; i < Names::kMaxOfProcess; ++i) {
     EXPECT_EQ(Register("x" + std::to_string(i), "a"), "");
@@ -173,7 +173,7 @@ TEST_F(Named, AnInitThatRefusesKeepsNoName) {
   EXPECT_EQ(core().names.size(), 0u);
 }
 
-TEST_F(Named, WhoIsToldOfARefusalMayUseTheNameAtOnce) {
+TEST_F(Named, NameIsFreeWhenTheRefusalIsTold) {
   Start();
   const actord::testing::Script script{
       .init = [](std::string_view) { return Status(Code::kAborted, "no"); }};
@@ -205,7 +205,7 @@ TEST_F(Named, GroupsHaveMembersUntilTheirEnd) {
   EXPECT_EQ(ReasonOf(groups.Join("g", pids_["b"])), "PROCESS_ENDED");
 }
 
-TEST_F(Named, AProcessIsInSoManyGroups) {
+TEST_F(Named, AProcessIsInALimitedNumberOfGroups) {
   Start();
   for (size_t i = 0; i < Groups::kMaxOfProcess; ++i) {
     EXPECT_TRUE(core().groups.Join("g" + std::to_string(i), pids_["a"]).ok());

@@ -64,7 +64,7 @@ TEST(OutcomeTable, FindsEachOfManyWheneverItIsAsked) {
 }
 
 // Slots that are 1,024 apart share a bucket.
-TEST(OutcomeTable, WhatIsRemovedIsNotFoundThroughNewerOnesOfItsBucket) {
+TEST(OutcomeTable, RemovedOutcomeIsNotFoundInItsBucket) {
   OutcomeTable table;
   for (uint32_t i = 0; i < 10; ++i) AddEmpty(table, i * 1024);
   for (uint32_t removed = 0; removed < 10; ++removed) {

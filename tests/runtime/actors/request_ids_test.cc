@@ -219,7 +219,7 @@ TEST_F(RequestIdsTest, EachOwnerHasIdsOfItsOwn) {
   EXPECT_FALSE(ids.KeyOf("a") == ids.KeyOf("b"));
 }
 
-// What the many ids of volatile processes do is nothing to those of the store.
+// Many ids of volatile processes do not displace the ids of the store.
 TEST_F(RequestIdsTest, DurableIdsHaveBoundsOfTheirOwn) {
   Ids ids({kMinute, 1}, clock_, {kHour, 2});
   const Pid durable = HomePid(3, 1, 1, 1);

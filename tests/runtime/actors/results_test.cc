@@ -148,7 +148,7 @@ TEST_F(ResultsTest, TheFirstToBeKeptIsTold) {
   EXPECT_EQ(told, 2);
 }
 
-TEST_F(ResultsTest, AChangedTimeIsForThoseThatAreKeptToo) {
+TEST_F(ResultsTest, AChangedTimeHoldsForKeptResultsToo) {
   Results results(limits_, clock_);
   results.Put(PidOf(1), OutcomeOf("x"), true, kNothing);
   given_.result_ttl = absl::InfiniteDuration();
@@ -196,7 +196,7 @@ TEST_F(ResultsTest, StayWithinTheLimitOfBytesTheOldestGoingFirst) {
 
 // Many chains, long ones among them (slots that come again and again), while
 // the table grows and the oldest are forgotten.
-TEST_F(ResultsTest, OfManyAllThatAreKeptAreFoundAndNoOthers) {
+TEST_F(ResultsTest, OnlyKeptResultsAreFoundAmongMany) {
   constexpr uint32_t kEnds = 40'000;
   given_.result_max_bytes = 256 * 10'000 + 255;
   limits_.Set(given_);
@@ -298,7 +298,7 @@ TEST_F(ResultsTest, OneThatIsTooLargeIsNotKeptAndDisplacesNoOther) {
   EXPECT_FALSE(Ask(results, PidOf(150)).ok());
 }
 
-TEST_F(ResultsTest, OneThatIsTooLargeStillReachesWhoWaits) {
+TEST_F(ResultsTest, TooLargeResultStillReachesTheWaitingCaller) {
   Results results(limits_, clock_);
   size_t got = 0;
   results.Await(

@@ -97,7 +97,7 @@ TEST_F(SpawnTies, AMonitorTellsWithTheTagOfTheYield) {
   EXPECT_TRUE(Lives("parent"));
 }
 
-TEST_F(SpawnTies, BothTellOnceEach) {
+TEST_F(SpawnTies, LinkAndMonitorEachTellOnce) {
   Start();
   const Tag tag = Spawn(ACTORD_SPAWN_LINK | ACTORD_SPAWN_MONITOR);
   TakeChild();

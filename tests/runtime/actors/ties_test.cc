@@ -1,4 +1,4 @@
-// Who hears of whose end: each watch exactly once, behind the last messages.
+// Each watch of an end is told exactly once, behind the last messages.
 #include "runtime/actors/ties.h"
 
 #include "tests/runtime/actors/told_fixture.h"
@@ -72,7 +72,7 @@ TEST_F(Watched, AMonitorIsToldEachKindOfFailure) {
               ElementsAre(Exit("watched", fourth, "6:10:by the test")));
 }
 
-TEST_F(Watched, AMonitorOfOneWhoHasEndedFiresAtOnce) {
+TEST_F(Watched, AMonitorOfAnEndedProcessFiresAtOnce) {
   Start();
   Finish("watched");
   const Tag tag = Monitor("watcher", "watched");
@@ -123,7 +123,7 @@ TEST_F(Watched, TheWatchersEndTakesItsWatchesAway) {
   Finish("watched");
 }
 
-// What the last step sent, and all before it, comes first.
+// The messages of the last step, and all earlier ones, come first.
 TEST_F(Watched, TheExitComesBehindTheLastMessages) {
   Start();
   const Tag tag = Monitor("watcher", "watched");
@@ -244,7 +244,7 @@ TEST_F(Watched, AnEndByDoneIsNoFailure) {
   EXPECT_EQ(core().ties.size(), 0u);
 }
 
-TEST_F(Watched, WhoeverTrapsExitsIsToldInstead) {
+TEST_F(Watched, ProcessThatTrapsExitsIsToldInstead) {
   Start();
   Begin("trapper", "trapping");
   Link("trapper", "watched");
@@ -267,7 +267,7 @@ TEST_F(Watched, AnUnlinkFromEitherSideUnties) {
   EXPECT_TRUE(Lives("watcher"));
 }
 
-TEST_F(Watched, ALinkToOneWhoHasEndedIsAFailure) {
+TEST_F(Watched, ALinkToAnEndedProcessIsAFailure) {
   Start();
   Begin("trapper", "trapping");
   Finish("watched");

@@ -155,7 +155,7 @@ TEST_F(GivenUp, AnUnlinkLeavesTheOtherLinks) {
               StartsWith("process " + FormatPid(pids_["other"])));
 }
 
-TEST_F(GivenUp, AnUnlinkShieldsWhoTrapsExitsFromTheExit) {
+TEST_F(GivenUp, AnUnlinkHidesTheExitFromATrappingProcess) {
   Begin("other");
   Link("trapper", "partner");
   Link("trapper", "other");
@@ -168,7 +168,7 @@ TEST_F(GivenUp, AnUnlinkShieldsWhoTrapsExitsFromTheExit) {
   EXPECT_EQ(core().ties.size(), 0u);
 }
 
-TEST_F(GivenUp, OfALinkThatIsMadeAgainOneExitComes) {
+TEST_F(GivenUp, LinkThatIsMadeAgainGivesOneExit) {
   Link("trapper", "partner");
   DoOnFirst("trapper", [&](StepOutput& out) {
     EndMeanwhile("partner");
@@ -228,7 +228,7 @@ TEST_F(GivenUp, AStepThatFailsHasGivenNothingUp) {
 
 // Each event holds a place until a turn finds it, whether it has an effect or
 // not: so a process that links and unlinks for ever is bounded, too.
-TEST_F(GivenUp, WhatHasNoEffectAnyMoreHoldsItsPlaceUntilItIsFound) {
+TEST_F(GivenUp, EventWithoutEffectHoldsItsPlaceUntilATurnFindsIt) {
   Do("partner", [](StepOutput& out) { out.Done(); });
   size_t places = 0;
   for (int round = 0; round < 3; ++round) {

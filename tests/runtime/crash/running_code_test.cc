@@ -70,7 +70,7 @@ TEST_F(LaneCode, IsTheCallUnderWayIntoAProcess) {
   EXPECT_FALSE(RunningCodeHere());
 }
 
-TEST_F(LaneCode, OfAnInlineHandlerNamesTheHandlersPlugin) {
+TEST_F(LaneCode, InlineHandlerIsNamedWithItsPlugin) {
   lane_.last_command = &handler_;
   lane_.hold().Enter(process_, Hold::kInlineHandler);
   const auto code = RunningCodeHere();
@@ -82,7 +82,7 @@ TEST_F(LaneCode, OfAnInlineHandlerNamesTheHandlersPlugin) {
   lane_.hold().Leave();
 }
 
-TEST_F(LaneCode, OfAnEndingProcessHasThePidThatItHad) {
+TEST_F(LaneCode, EndingProcessIsNamedByItsFormerPid) {
   process_.generation.store(4);
   lane_.hold().Enter(process_, "Close");
   EXPECT_EQ(FormatPid(RunningCodeHere()->pid), "1.5f3a90c2.2a.3");

@@ -171,7 +171,7 @@ class Bank {
   Told SubmitTally(size_t number) {
     return world_.SubmitOnce("tally" + std::to_string(number), "", "", "tally");
   }
-  // Of all balances.
+  // The sum of all balances.
   uint64_t Sum() {
     int64_t sum = 0;
     for (int i = 0; i < kAccounts; ++i) {

@@ -255,7 +255,7 @@ TEST_F(DurableCalls, AnswerIsForgottenAfterItsTime) {
   EXPECT_FALSE(first->is_duplicate());
 }
 
-TEST_F(DurableCalls, AreAsManyAsTheStoreMayHave) {
+TEST_F(DurableCalls, StoreLimitsTheNumberOfCalls) {
   world_.Stop();
   world_.applier.request_id_max = 2;
   ASSERT_TRUE(world_.Start().ok());

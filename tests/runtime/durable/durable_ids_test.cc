@@ -77,7 +77,7 @@ TEST_F(DurableIds, RepeatWaitsUntilTheFirstIsDurable) {
   EXPECT_TRUE(sent_again->answer.has_value());
 }
 
-TEST_F(DurableIds, WhatWasNotSyncedIsForgottenWithItsId) {
+TEST_F(DurableIds, UnsyncedChangeIsForgottenWithItsId) {
   const Pid pid = world_.NewAccount(1);
   world_.SubmitOnce("id", "5");
   world_.SendOnce("id", pid, "add", "2");
@@ -220,7 +220,7 @@ TEST_F(DurableIds, AreForgottenAfterTheirTime) {
   EXPECT_EQ(world_.SubmitOnce("id", "5")->role, Role::kFirst);
 }
 
-TEST_F(DurableIds, AreAsManyAsTheStoreMayHave) {
+TEST_F(DurableIds, StoreLimitsTheNumberOfIds) {
   world_.Stop();
   world_.applier.request_id_max = 2;
   ASSERT_TRUE(world_.Start().ok());

@@ -89,7 +89,7 @@ TEST_F(DurableLetters, MailboxOfAnEndedProcessIsListed) {
   EXPECT_EQ(List()[0].reason, DeadLetterReason::kDroppedAtEnd);
 }
 
-TEST_F(DurableLetters, IsSentAgainToADurableProcessOnce) {
+TEST_F(DurableLetters, LetterIsSentAgainToADurableProcessOnce) {
   MakeLetters(2);
   const uint64_t id = List()[0].id;
   const absl::StatusOr<Pid> sent = letters().Resend(id, a_);
@@ -108,7 +108,7 @@ TEST_F(DurableLetters, IsSentAgainToADurableProcessOnce) {
 
 // Wherever the program ends, the letter is in the list or in the mailbox, and
 // never in both.
-TEST_F(DurableLetters, IsInOnePlaceWhereverTheProgramEnds) {
+TEST_F(DurableLetters, LetterIsInOnePlaceWhereverTheProgramEnds) {
   for (const bool keep_cache : {true, false}) {
     for (int synced = 0; synced < 2; ++synced) {
       MakeLetters(1);
@@ -142,7 +142,7 @@ TEST_F(DurableLetters, LetterOfAVolatileSenderIsSentToADurableProcessOnce) {
   EXPECT_TRUE(List().empty());
 }
 
-TEST_F(DurableLetters, IsSentAgainToAVolatileProcess) {
+TEST_F(DurableLetters, LetterIsSentAgainToAVolatileProcess) {
   MakeLetters(1);
   const Pid heir = world_.NewPuppet("volatile", /*durable=*/false);
   ASSERT_TRUE(letters().Resend(List()[0].id, heir).ok());

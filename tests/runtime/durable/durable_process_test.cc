@@ -67,7 +67,7 @@ TEST_F(DurableProcess, MessageThatNoStepHasSeenIsThereAfterACrash) {
   EXPECT_EQ(world_.BalanceOf(pid), "12");
 }
 
-TEST_F(DurableProcess, WhatWasNotSyncedHasNeverBeen) {
+TEST_F(DurableProcess, UnsyncedStepGivesNoAnswerAndIsLost) {
   const Pid pid = world_.NewAccount(5);
   world_.Send(pid, "add", "7");
   const auto answer = world_.Ask(pid);
@@ -329,7 +329,7 @@ TEST_F(DurableProcess, ProcessInQuarantineCanBeTerminated) {
   EXPECT_EQ((**outcome)->kind, EndKind::kTerminated);
 }
 
-TEST_F(DurableProcess, StopAnswersWhoeverWaits) {
+TEST_F(DurableProcess, StopAnswersWaitingCallers) {
   const auto told = world_.Submit("5");
   const auto refused = world_.Submit("refuse");
   world_.runtime().orders.cancel = true;

@@ -153,7 +153,7 @@ TEST_F(DurableSupervisor, GoesOnWithItsDurableChildrenAndStartsTheOthersAgain) {
 
 // A step has at most 256 messages. Behind these there is place for the ends of
 // one child.
-TEST_F(DurableSupervisor, FirstChildStartsFirstWhateverTheOrderOfTheEnds) {
+TEST_F(DurableSupervisor, FirstChildStartsFirstInEveryOrderOfTheEnds) {
   const Pid top = world.Supervise(TreeOf({Volatile("v"), Volatile("w")}));
   // Now its ties come behind those of the other.
   world.Tell(world.ChildOf(top, "v"), "fail");
@@ -184,7 +184,7 @@ TEST_F(DurableSupervisor, AnswersStartedWhenTheVolatileChildrenAreUpAgain) {
   EXPECT_THAT(begun, ElementsAre("v", "w"));
 }
 
-TEST_F(DurableSupervisor, ThatIsVolatileHasVolatileChildren) {
+TEST_F(DurableSupervisor, VolatileSupervisorHasVolatileChildren) {
   const Pid top = world.Supervise(TreeOf({Volatile("v"), Durable("d")}), false);
   EXPECT_FALSE(IsHomePid(world.ChildOf(top, "d")));
   EXPECT_EQ(world.runtime().durable->live(), 0u);

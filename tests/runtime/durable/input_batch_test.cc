@@ -83,7 +83,7 @@ class SmallMailbox : public InputBatchTest {
   SmallMailbox() { options_.max_mailbox_messages = 3; }
 };
 
-TEST_F(SmallMailbox, WhatDoesNotFitIsRefusedForGood) {
+TEST_F(SmallMailbox, MessagesWithoutRoomAreRefusedForGood) {
   const Pid pid = world_.NewAccount(0);
   auto batch = world_.NewBatch();
   for (uint64_t i = 0; i < 3; ++i) {

@@ -288,7 +288,7 @@ TEST_F(QuarantineTest, DormantProcessWhoseTypeDoesNotFitComesBackInQuarantine) {
   EXPECT_EQ(world_.BalanceOf(pid), "7");
 }
 
-TEST_F(QuarantineTest, StopTellsWhoeverWaits) {
+TEST_F(QuarantineTest, StopAnswersWaitingCallers) {
   const Pid pid = world_.NewAccount(5);
   StartWithoutTypes();
   const auto told = Ask(pid);

@@ -82,7 +82,7 @@ TEST(DurableUnseen, EachMessageThatIsHandedOnActsOnceWhereverTheProgramEnds) {
 // Also if the program ends between the last step of a life and the next Init.
 // (Not if it ends between the record of the end and its release:
 // docs/durability.md.)
-TEST(DurableUnseen, IsADeadLetterIfInitRefuses) {
+TEST(DurableUnseen, UnseenMessageIsADeadLetterIfInitRefuses) {
   const absl::Cleanup again = [] { Hoard::refuses = false; };
   constexpr int kLetters = 400;
   constexpr int kAll = 12;

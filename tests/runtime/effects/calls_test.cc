@@ -64,7 +64,7 @@ TEST_F(Called, AnEventThatIsNoCallSaysSo) {
   EXPECT_THAT(TakeCalls(), IsEmpty());
 }
 
-TEST_F(Called, ItKeepsItsPlaceAmongTheMessagesOfItsSender) {
+TEST_F(Called, CallKeepsItsPlaceAmongTheMessagesOfItsSender) {
   Start();
   Do("caller", [&](StepOutput& out) {
     out.Send(PidOf("callee"), "1");
@@ -96,7 +96,7 @@ TEST_F(Called, AnotherMayAnswerWhenItLikes) {
   EXPECT_THAT(Told("caller"), IsEmpty());
 }
 
-TEST_F(Called, WhatComesAfterTheFirstAnswerIsDroppedAndCounted) {
+TEST_F(Called, LaterAnswersAreDroppedAndCounted) {
   Start();
   Call();
   const CallId call = TheCall();
@@ -128,7 +128,7 @@ TEST_F(Called, TheDefaultTimeoutCounts) {
   EXPECT_THAT(Told("caller"), ElementsAre(HasSubstr("c:4:")));
 }
 
-TEST_F(Called, WhoeverHasEndedOrNeverLivedIsNotWaitedFor) {
+TEST_F(Called, CallToAnEndedOrUnknownProcessFailsAtOnce) {
   Start();
   Terminate("callee");
   Call();
@@ -177,7 +177,7 @@ TEST_F(Called, TheLimitOfYieldsCountsThem) {
   EXPECT_THAT(Told("caller"), ElementsAre(HasSubstr("c:8:the process has 2")));
 }
 
-TEST_F(Called, WhoeverEndsWithoutAReplySaysSoWithItsEnd) {
+TEST_F(Called, CallFailsWhenTheCalleeEndsWithoutAReply) {
   Start();
   Call("1");
   Call("2");
@@ -211,7 +211,7 @@ TEST_F(Called, TheVeryStepThatSeesItMayFail) {
   EXPECT_THAT(Told("caller"), ElementsAre(HasSubstr("c:10:")));
 }
 
-TEST_F(Called, WhatLayInTheMailboxFailsWithItsReceiver) {
+TEST_F(Called, CallInTheMailboxFailsWhenTheCalleeEnds) {
   Start();
   Do("callee", [](StepOutput& out) {
     out.Yield("ext");
@@ -233,7 +233,7 @@ TEST_F(Called, AStepThatFailsHasCalledNobody) {
   EXPECT_THAT(Told("callee"), IsEmpty());
 }
 
-TEST_F(Called, ItCanBeGivenUp) {
+TEST_F(Called, CallCanBeGivenUp) {
   Start();
   Tag tag = 0;
   Do("caller", [&](StepOutput& out) {

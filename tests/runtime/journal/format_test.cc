@@ -174,7 +174,7 @@ TEST_F(GoldenStore, IsOpened) {
 
 // ---- Flipped bytes ---------------------------------------------------------
 
-// Of each 4 KiB of every file one byte is changed, at an offset that differs
+// One byte in each 4 KiB of every file is changed, at an offset that differs
 // from block to block, and the first 128 bytes of each header and group. The
 // store is refused, or what it holds is right.
 // ACTORD_JOURNAL_FLIPS=all tries the first 256 bytes of each block, and 16

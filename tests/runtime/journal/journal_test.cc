@@ -256,7 +256,7 @@ class JournalDiskErrorTest
     : public JournalFixture,
       public testing::WithParamInterface<SimulatedDisk::Call> {};
 
-TEST_P(JournalDiskErrorTest, IsToldOnceAndNeverRetried) {
+TEST_P(JournalDiskErrorTest, ErrorIsReportedOnceAndNeverRetried) {
   Open();
   AppendDurably("durable");
   const uint64_t durable = journal_->DurableLsn();

@@ -142,7 +142,7 @@ TEST_P(JournalThreadsTest, CallerThatIsAloneCommitsItsRecord) {
   EXPECT_GT(records, 2) << "two groups show that the caller is alone";
 }
 
-TEST_P(JournalThreadsTest, WhatLingersWhileCallersCommitIsNotForgotten) {
+TEST_P(JournalThreadsTest, LingeringRecordsBecomeDurableWhileCallersCommit) {
   options_.linger_ns = 2'000'000;
   options_.lone_groups = 0;
   Open();

@@ -29,7 +29,7 @@ TEST(BlockQueue, GivesBackTheFirstFirst) {
   }
 }
 
-TEST(BlockQueue, WhatIsInItStaysWhereItIs) {
+TEST(BlockQueue, ElementsKeepTheirAddresses) {
   Queue queue;
   for (size_t i = 0; i < 3; ++i) queue.push_back() = i;
   const size_t* const third = &queue[2];

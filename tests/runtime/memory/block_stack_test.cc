@@ -32,7 +32,7 @@ TEST(BlockStack, GivesBackTheLastFirst) {
   }
 }
 
-TEST(BlockStack, WhatLiesBelowStaysWhereItIs) {
+TEST(BlockStack, LowerElementsKeepTheirAddresses) {
   Stack::Pool pool;
   Stack stack;
   stack.push_back(7, pool);

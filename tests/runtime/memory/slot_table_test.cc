@@ -80,7 +80,7 @@ size_t AllocateAll(Table& table, Table::Cache& cache,
   return got;
 }
 
-TEST(SlotTable, ALargeTableIsUsedUpWhateverOtherCachesHold) {
+TEST(SlotTable, ALargeTableIsUsedUpAlsoIfOtherCachesHoldSlots) {
   constexpr size_t kSlots = 64 * 1000;
   Table table(kSlots, 4, kSlots);
   Table::Cache idle[3], cache;
@@ -160,7 +160,7 @@ TEST(SlotTable, ARetiredSlotIsMadeUpFor) {
 
 // Caches hand out and take back while one thread after another finds the table
 // used up: never are more in use than the limit, and at rest all of it can be.
-TEST(SlotTable, NeverAreMoreInUseThanTheLimit) {
+TEST(SlotTable, SlotsInUseNeverExceedTheLimit) {
   constexpr size_t kThreads = 4;
   constexpr size_t kSlots = 64 * (kThreads + 1) * 2;
   Table table(kSlots, kThreads, kSlots);
@@ -242,7 +242,7 @@ TEST(SlotTable, ALoweredLimitLeavesWhatIsOutAndCountsIt) {
   EXPECT_EQ(cache.Allocate(table), SlotTable<Thing>::kNoSlot);
 }
 
-TEST(SlotTable, WhatIdleCachesHoldDoesNotCountAgainstALoweredLimit) {
+TEST(SlotTable, SlotsOfIdleCachesDoNotCountAgainstALoweredLimit) {
   constexpr size_t kSlots = 64 * 1000;
   SlotTable<Thing> table(kSlots, 2, kSlots);
   SlotTable<Thing>::Cache idle, other;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMessage = Activity::ForMessages(1, 2);
 
-TEST(Activity, WhoHasToRunIsAFunctionOfTheWord) {
+TEST(Activity, RunnableIsAFunctionOfTheWord) {
   struct Case {
     const char* what;
     uint64_t word;

@@ -308,7 +308,7 @@ TEST_F(CatalogVersions, ForNewProcessesOnlyCallFormerUpgradesOff) {
   EXPECT_EQ(second->upgrade_to, nullptr);
 }
 
-TEST_F(CatalogVersions, ThatCannotRestoreCallFormerUpgradesOff) {
+TEST_F(CatalogVersions, VersionThatCannotRestoreCallsFormerUpgradesOff) {
   ASSERT_TRUE(Add("1", {&a1_}, {}).ok());
   const ProcessType* const first = catalog_.FindProcessType("a");
   ASSERT_TRUE(Add("2", {&a2_}, {}).ok());

@@ -161,9 +161,9 @@ TEST_F(Chain, IsTakenThoughWhatWasCountedBeforeItIsNotThereYet) {
   EXPECT_EQ(receiver().activity, 0u);
 }
 
-// Its sender found the process while it lived, and counts and pushes it when
-// the slot has its next one.
-TEST_F(Chain, OfAProcessThatEndedIsNotSeenByTheNext) {
+// The sender found the process while it lived. It counts and pushes the chain
+// when the slot has its next process.
+TEST_F(Chain, ChainOfAnEndedProcessIsNotSeenByTheNext) {
   RuntimeOptions options;
   options.max_processes = 2;
   Start(options);
@@ -207,7 +207,7 @@ TEST_F(Chain, OfAProcessThatEndedIsNotSeenByTheNext) {
   }
 }
 
-TEST_F(Chain, OfWhichThereIsRoomForAPartIsDeliveredInPart) {
+TEST_F(Chain, ChainIsDeliveredAsFarAsThereIsRoom) {
   RuntimeOptions options;
   options.max_mailbox_messages = 10;
   Start(options);
@@ -219,7 +219,7 @@ TEST_F(Chain, OfWhichThereIsRoomForAPartIsDeliveredInPart) {
   EXPECT_EQ(receiver().activity, 0u);
 }
 
-TEST_F(Chain, WhoseReceiverEndsBecomesDeadLetters) {
+TEST_F(Chain, ChainBecomesDeadLettersIfItsReceiverEnds) {
   for (const bool behind_another : {false, true}) {
     SCOPED_TRACE(behind_another);
     topics_.clear();

@@ -30,7 +30,7 @@ class MailboxGap : public Interleaving {
 // The producer of "2" is between its exchange and its link, while "3" is there:
 // a gap. The process looks again and again, sees nothing of what lies behind
 // it, and gets everything in order when that producer goes on.
-TEST_F(MailboxGap, WhatLiesBehindAGapComesWhenTheGapIsClosed) {
+TEST_F(MailboxGap, MessagesBehindAGapArriveWhenTheGapIsClosed) {
   for (const bool blocks : {false, true}) {
     SCOPED_TRACE(blocks);
     Start();
@@ -66,7 +66,7 @@ TEST_F(MailboxGap, WhatLiesBehindAGapComesWhenTheGapIsClosed) {
 }
 
 // "a" is counted and not pushed yet; what others send goes before it.
-TEST_F(MailboxGap, WhatIsCountedAndNotThereYetIsWaitedFor) {
+TEST_F(MailboxGap, CountedMessageIsAwaitedUntilItIsPushed) {
   Start();
   const Pid pid = Recorder();
   Process& process = core_->process(pid);
@@ -90,9 +90,9 @@ TEST_F(MailboxGap, WhatIsCountedAndNotThereYetIsWaitedFor) {
   EXPECT_EQ(process.activity, 0u) << "all counts are back to nothing";
 }
 
-// Its sender counted it while the process lived, and pushes it when the slot
-// has its next one.
-TEST_F(MailboxGap, WhatIsPushedBehindTheEndIsDropped) {
+// The sender counted the message while the process lived, and pushes it when
+// the slot has its next process.
+TEST_F(MailboxGap, MessagePushedAfterTheEndIsDropped) {
   RuntimeOptions options;
   options.max_processes = 1;
   Start(options);

@@ -63,7 +63,7 @@ TEST(MessageQueue, TakesWhatIsLinkedOneByOne) {
   }
 }
 
-// Takes so many at most, and says which.
+// Takes at most this number of messages, and returns them.
 std::vector<const Envelope*> PopUpTo(MessageQueue& queue, size_t most) {
   std::vector<const Envelope*> popped;
   queue.PopWhile([&](const Envelope* envelope) {
@@ -227,7 +227,7 @@ TEST(Envelope, HoldsCopiesInItsOwnBuffer) {
   Envelope::Destroy(cache, envelope);
 }
 
-TEST(Envelope, IsTheSameFromWhateverMemoryAndOfWhateverSize) {
+TEST(Envelope, IsTheSameFromNewAndReusedMemoryOfEverySize) {
   for (const bool at_hand : {false, true}) {
     for (const size_t payload : {0, 24, 32, 33, 1000}) {
       for (const size_t topic : {0, 24, 32, 33}) {
@@ -259,7 +259,7 @@ TEST(Envelope, IsTheSameFromWhateverMemoryAndOfWhateverSize) {
   }
 }
 
-TEST(Envelope, OfNothingIsEmptyEverywhere) {
+TEST(Envelope, EmptyEnvelopeHasEmptyFields) {
   BufferPool pool;
   BufferCache cache(pool);
   Envelope* envelope = Envelope::Create(cache, ACTORD_EVENT_CANCEL, {}, {});

@@ -29,7 +29,7 @@ TEST(PidText, IsShortAndComesBackAsItWas) {
   }
 }
 
-TEST(PidText, OfAnythingElseIsRefused) {
+TEST(PidText, MalformedTextIsRefused) {
   const std::vector<std::string> bad = {"",
                                         ".",
                                         "...",

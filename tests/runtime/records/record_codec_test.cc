@@ -75,14 +75,14 @@ std::string Refusal(uint16_t kind, std::string_view payload) {
   return std::string(status.message());
 }
 
-TEST(RecordBytes, AreThoseOfTheGoldenFile) {
+TEST(RecordBytes, AreTheBytesOfTheGoldenFile) {
   std::ifstream file(ACTORD_RECORDS_GOLDEN);
   std::stringstream golden;
   golden << file.rdbuf();
   EXPECT_EQ(GoldenText(), golden.str());
 }
 
-TEST(RecordBytes, OfTheGoldenFileAreReadAsTheSameValues) {
+TEST(RecordBytes, GoldenFileIsReadAsTheSameValues) {
   std::ifstream file(ACTORD_RECORDS_GOLDEN);
   const std::vector<Any> samples = SampleRecords();
   size_t next = 0;

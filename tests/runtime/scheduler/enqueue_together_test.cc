@@ -13,7 +13,7 @@ namespace {
 
 using EnqueueTogether = QueueTest;
 
-TEST_F(EnqueueTogether, AreReadyAsIfOneByOne) {
+TEST_F(EnqueueTogether, ProcessesAreReadyAsIfEnqueuedOneByOne) {
   constexpr int kNone = -1;
   struct Case {
     std::vector<int> before;    // ready already; the last is next
@@ -77,7 +77,7 @@ TEST_F(EnqueueTogether, AreReadyAsIfOneByOne) {
   }
 }
 
-TEST_F(EnqueueTogether, OfAThreadWithoutAWorkerGoToTheGlobalQueue) {
+TEST_F(EnqueueTogether, ProcessesOfAThreadWithoutAWorkerGoToTheGlobalQueue) {
   Scheduler scheduler(1, clock_);
   ReadyList list;
   for (size_t i = 0; i < 3; ++i) list.processes[list.count++] = (*this)[i];
@@ -88,7 +88,7 @@ TEST_F(EnqueueTogether, OfAThreadWithoutAWorkerGoToTheGlobalQueue) {
   EXPECT_EQ(here.ready.PopOldest(kDefaultPriority), (*this)[2]);
 }
 
-TEST_F(EnqueueTogether, WhatTimersMadeReadyAndHasNoRoomIsTold) {
+TEST_F(EnqueueTogether, OverflowOfTimersWakesAWorker) {
   Scheduler scheduler(2, clock_);
   scheduler.idle().BeginSleep(1);
   WorkerQueue& here = scheduler.queue(0);

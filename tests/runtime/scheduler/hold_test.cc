@@ -77,7 +77,7 @@ TEST_F(HoldTest, KeepsAnotherWorkerThanTheOneThatIsWanted) {
   EXPECT_EQ(hold_.queue(), &queue_);
 }
 
-TEST_F(HoldTest, GetsAWorkerAgain) {
+TEST_F(HoldTest, HolderGetsAWorkerAgain) {
   hold_.Enter(process_, "Step");
   ASSERT_TRUE(hold_.TryTake(queue_, Number()));
   hold_.Leave();

@@ -86,7 +86,7 @@ TEST_F(ReadyQueuesTest, AThiefTakesTheOldestHalfOfTheHighestLevel) {
   EXPECT_EQ(thief.Size(3), 3u);
 }
 
-TEST_F(ReadyQueuesTest, WhatWasPushedBackIsAQueueBehindTheLevel) {
+TEST_F(ReadyQueuesTest, PushedBackProcessesAreAQueueBehindTheLevel) {
   EXPECT_TRUE(queues_->IsEmpty(7));
   for (size_t i = 0; i < 3; ++i) ASSERT_TRUE(queues_->PushBack((*this)[i], 7));
   EXPECT_EQ(queues_->PopNewest(7), nullptr);

@@ -89,7 +89,7 @@ TEST_F(SchedulerTest, TheNewestIsNextAndTheDisplacedOneVisible) {
 
 // A searcher that fired timers leaves its place to nobody for what they made
 // ready, but for all else.
-TEST_F(SchedulerTest, WhatTimersMadeReadyIsToldToNobodyAtFirst) {
+TEST_F(SchedulerTest, ProcessesReadiedByTimersWakeNobodyAtFirst) {
   Scheduler scheduler(2, clock_);
   WorkerQueue& here = scheduler.queue(0);
   const auto fire = [&] {
@@ -165,7 +165,7 @@ TEST_F(SchedulerTest, OverflowSendsTheOldestHalfToTheGlobalQueue) {
   }
 }
 
-TEST_F(SchedulerTest, WhatContinuesStaysHereAndIsSeenByOthers) {
+TEST_F(SchedulerTest, ContinuingProcessStaysHereAndIsSeenByOthers) {
   Scheduler scheduler(1, clock_);
   WorkerQueue& here = scheduler.queue(0);
   // 256 fill the back.

@@ -1,4 +1,4 @@
-// What the timing wheel does about timers that nobody wants any more.
+// The timing wheel forgets timers that nobody wants any more.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,8 +65,8 @@ TEST_F(ForgettingTimers, FewAreNoCrowd) {
   EXPECT_EQ(Due(wheel_, kEndNs).size(), kFew + 1 - kLooksForEachAdded);
 }
 
-// On all levels.
-TEST_F(ForgettingTimers, JustThoseThatNobodyWantsAreForgotten) {
+// The timers are on all levels of the wheel.
+TEST_F(ForgettingTimers, OnlyUnwantedTimersAreForgotten) {
   constexpr size_t kTimers = 20'000;
   Random random(5);
   for (size_t i = 0; i < kTimers; ++i) {
@@ -83,8 +83,8 @@ TEST_F(ForgettingTimers, JustThoseThatNobodyWantsAreForgotten) {
   EXPECT_EQ(wheel_.EarliestNs(), TimerWheel::kNever);
 }
 
-// So none waits for long for the wheel, and all together pay little.
-TEST_F(ForgettingTimers, WhoAddsLooksAtFew) {
+// So no caller of Add waits for long, and all callers together pay little.
+TEST_F(ForgettingTimers, EachAddChecksFewTimers) {
   for (const bool wanted : {true, false}) {
     SCOPED_TRACE(wanted);
     TimerWheel wheel(0);
@@ -104,9 +104,9 @@ TEST_F(ForgettingTimers, WhoAddsLooksAtFew) {
   }
 }
 
-// As with timeouts that are much longer than what they are for takes. Others
-// are due all the time, and fire, while a walk lasts.
-TEST_F(ForgettingTimers, ThoseThatNobodyWantsNeverOutnumberTheOthersByMuch) {
+// The unwanted timers are like timeouts that are much longer than their work.
+// Other timers are due all the time, and fire while a walk lasts.
+TEST_F(ForgettingTimers, UnwantedTimersNeverOutnumberWantedTimersByMuch) {
   for (const size_t live : {size_t{100}, size_t{20'000}}) {
     SCOPED_TRACE(live);
     TimerWheel wheel(0);
@@ -172,8 +172,8 @@ TEST_F(ForgettingTimers, ASlotWhoseRestIsForgottenIsMovedNoMore) {
   EXPECT_THAT(Due(wheel_, later), ElementsAre(7));
 }
 
-// Nobody is woken for each of them.
-TEST_F(ForgettingTimers, WhatWasForgottenIsLookedForOnce) {
+// No worker is woken for each forgotten timer.
+TEST_F(ForgettingTimers, ForgottenTimersCauseAtMostOneCheck) {
   for (size_t i = 0; i < 2 * kFew; ++i) wheel_.Add(i, (1 + i % 200) * kSlotNs);
   is_wanted_ = [](uint64_t value) { return value == 150; };
   AddUntilWalked();

@@ -21,7 +21,7 @@ TEST(TimerWheel, AnEmptyWheelHasNoEarliestTime) {
 }
 
 // One timer for each level of the wheel, just below, at and above its borders.
-TEST(TimerWheel, NeverEarlyAndAtMostOneTickLateOnEveryLevel) {
+TEST(TimerWheel, FiresNeverEarlyAndAtMostOneTickLateOnEveryLevel) {
   std::vector<uint64_t> delays = {0, 1, kTickNs - 1, kTickNs, kTickNs + 1};
   for (int level = 1; level < TimerWheel::kLevels; ++level) {
     const uint64_t border = kTickNs << (TimerWheel::kLevelBits * level);

@@ -32,7 +32,7 @@ TEST(WorkPolicy, PausesDoubleUpToTheirMaximum) {
   EXPECT_EQ(BackoffAfter(policy, 1'000'000), absl::ZeroDuration());
 }
 
-TEST(WorkPolicy, WhatIsOutOfItsLimitsIsNamed) {
+TEST(WorkPolicy, FieldOutOfItsLimitsIsNamed) {
   struct Case {
     const char* name;
     std::function<void(WorkPolicy&)> change;
@@ -94,7 +94,7 @@ TEST(WorkPolicy, AYieldSaysWhatIsToBeOtherwise) {
   EXPECT_EQ(BackoffAfter(at_once, 1000), absl::ZeroDuration());
 }
 
-TEST(WorkPolicy, WhatAYieldSaysHasTheSameLimits) {
+TEST(WorkPolicy, PolicyOfAYieldHasTheSameLimits) {
   struct Case {
     const char* name;
     std::function<void(actord_work_policy&)> change;

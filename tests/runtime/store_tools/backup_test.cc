@@ -161,7 +161,7 @@ TEST_F(BackupTest, HoldsWhatWasDurableBefore) {
   EXPECT_EQ(CountOwners(), 300 + added_ - before);
 }
 
-TEST_F(BackupTest, OfAnEmptyStoreAndWhileRoundsEnd) {
+TEST_F(BackupTest, BackupOfAnEmptyOrGrowingStoreIsComplete) {
   Open("store");
   for (int round = 0; round < 4; ++round) {
     const int before = added_;
@@ -205,13 +205,13 @@ TEST_F(BackupTest, DamageIsFound) {
   EXPECT_TRUE(Check().ok()) << Check();
 }
 
-TEST_F(BackupTest, WhatIsNoCompleteBackupIsRefused) {
+TEST_F(BackupTest, IncompleteBackupIsRefused) {
   Open("store");
   Add(1);
   MakeBackup();
   fs::create_directory(directory_ + "/there");
   EXPECT_TRUE(absl::IsAlreadyExists(Restore("there"))) << Restore("there");
-  // Of a restore that was interrupted.
+  // The remains of a restore that was interrupted.
   fs::create_directories(directory_ + "/new.restoring/journal");
   EXPECT_TRUE(Restore("new").ok());
   fs::remove(backup_ + "/META-1");

@@ -160,7 +160,7 @@ TEST_F(ExamineStoreTest, ChangesNothing) {
   EXPECT_TRUE(absl::IsPermissionDenied(files.SyncDirectory("/srv")));
 }
 
-TEST_F(ExamineStoreTest, WhatIsNoStoreStaysAsItIs) {
+TEST_F(ExamineStoreTest, FolderWithoutAStoreStaysUnchanged) {
   ASSERT_TRUE(world.disk.MakeDirectory("/srv/store").ok());
   EXPECT_TRUE(absl::IsNotFound(Examine().status())) << Examine().status();
   const auto names = world.disk.List("/srv/store");

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 using Salvage = StoreOfAWorld;
 
-TEST_F(Salvage, OfAnIntactStoreLosesNothing) {
+TEST_F(Salvage, IntactStoreLosesNothing) {
   Fill();
   Crash();
   const auto report = Run();
@@ -92,7 +92,7 @@ TEST_F(BadState, IsMadeAgainFromAWholeJournal) {
   EXPECT_EQ(EventsOf(second), 2u);
 }
 
-TEST_F(BadState, IsTakenWithoutWhatCannotBeRead) {
+TEST_F(BadState, IsTakenWithoutItsUnreadableProcesses) {
   Fill();
   TrimJournal();
   bad = KeyOf(KeyKind::kImage, second);

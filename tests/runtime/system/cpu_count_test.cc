@@ -89,7 +89,7 @@ TEST_F(CpuCount, OtherControllersDoNotCount) {
   EXPECT_EQ(CgroupCpuLimit(root_), 0);
 }
 
-TEST_F(CpuCount, OfBothVersionsTheTighterCounts) {
+TEST_F(CpuCount, TighterLimitOfBothCgroupVersionsCounts) {
   Write("/proc/self/cgroup", "4:cpu:/x\n0::/y\nnonsense\n");
   Write("/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "300000\n");
   Write("/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");

@@ -65,7 +65,7 @@ TEST_F(CpuLatencyTest, IsWrittenInMicrosecondsAndHeldWhileItLives) {
   }
 }
 
-TEST_F(CpuLatencyTest, WhatCannotBeWrittenIsNamed) {
+TEST_F(CpuLatencyTest, FileThatCannotBeWrittenIsNamed) {
   const std::string missing = path_.string() + ".missing";
   auto request = CpuLatency::Request(absl::ZeroDuration(), missing.c_str());
   EXPECT_EQ(request.status().code(), absl::StatusCode::kFailedPrecondition);

@@ -7,7 +7,7 @@
 namespace actord::runtime {
 namespace {
 
-TEST(RandomNumbers, AreThoseOfSplitMix64) {
+TEST(RandomNumbers, AreTheNumbersOfSplitMix64) {
   // The first numbers of the reference implementation for the seed 1234567.
   Random random(1234567);
   EXPECT_EQ(random.Next(), 6457827717110365317u);

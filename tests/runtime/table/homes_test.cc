@@ -44,7 +44,7 @@ TEST(Homes, KeepsOnlyWhatAnEarlierOpeningHasDrawn) {
   EXPECT_FALSE(homes.Keep(Pid{1, 1, 0, 1}));
 }
 
-TEST(Homes, FindsWhoHasEntered) {
+TEST(Homes, FindsAProcessThatHasEntered) {
   Homes homes(kEpoch);
   const Pid pid = *homes.Draw(3);
   EXPECT_FALSE(homes.Find(pid));
@@ -61,7 +61,7 @@ TEST(Homes, FindsWhoHasEntered) {
   }
 }
 
-TEST(Homes, WhoHasLeftHasEnded) {
+TEST(Homes, ProcessThatHasLeftHasEnded) {
   Homes homes(kEpoch);
   const Pid pid = *homes.Draw(3);
   homes.Enter(pid, {.slot = 40, .generation = 5});

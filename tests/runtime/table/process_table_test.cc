@@ -53,7 +53,7 @@ TEST_F(ProcessTableTest, FindsAProcessUntilItEnds) {
             reason::kProcessEnded);
 }
 
-TEST_F(ProcessTableTest, WhatHasEndedStaysSoWhenItsSlotIsUsedAgain) {
+TEST_F(ProcessTableTest, EndedPidStaysEndedWhenItsSlotIsUsedAgain) {
   const Pid old_pid = Reserve();
   End(old_pid);
   const Pid new_pid = Reserve();
@@ -151,7 +151,7 @@ TEST(TypeLimits, OneThatIsRefusedRefusesNoOther) {
   EXPECT_EQ(nobody, 0);
 }
 
-TEST_F(ProcessTableTest, WhatHasNeverLivedHereHasNotEnded) {
+TEST_F(ProcessTableTest, PidThatNeverLivedHereHasNotEnded) {
   const Pid pid = Reserve();
   End(pid);
   ASSERT_TRUE(processes_.HasEnded(pid, Owner::kAny));

@@ -51,7 +51,7 @@ TEST_F(TaskQueueTest, AWorkerThatStopsIsSentNothingMore) {
   EXPECT_THAT(queue_.TakeWoken(), IsEmpty());
 }
 
-TEST_F(TaskQueueTest, PatternsDecideWhoGetsWhat) {
+TEST_F(TaskQueueTest, PatternsDecideWhichWorkerGetsATask) {
   const auto exact = Open({"pay.charge"}, 100);
   const auto prefix = Open({"pay.*", "pay.*", "print"}, 100);
   // Before and after the worker: its pattern finds both.
@@ -115,7 +115,7 @@ TEST_F(TaskQueueTest, ATaskWakesTheWorkerThatRestsLongest) {
   EXPECT_THAT(queue_.TakeWoken(), IsEmpty());
 }
 
-TEST_F(TaskQueueTest, WhoIsBusyOrWithoutCreditsIsNotWoken) {
+TEST_F(TaskQueueTest, BusyWorkerAndWorkerWithoutCreditsAreNotWoken) {
   queue_.Served(Open({"a"}, 1), /*rests=*/false);
   queue_.Served(Open({"a"}, 0), /*rests=*/true);
   Add(1);
@@ -124,7 +124,7 @@ TEST_F(TaskQueueTest, WhoIsBusyOrWithoutCreditsIsNotWoken) {
 
 // The worker that was woken for "a" takes "b" with its only credit: the next
 // one has to hear of "a".
-TEST_F(TaskQueueTest, WhatAWokenWorkerLeavesWakesAnother) {
+TEST_F(TaskQueueTest, TaskThatAWokenWorkerLeavesWakesAnotherWorker) {
   const auto both = Open({"b", "a"}, 1);
   const auto other = Open({"a*"}, 1);
   EXPECT_EQ(Take(both), 0u);
@@ -137,7 +137,7 @@ TEST_F(TaskQueueTest, WhatAWokenWorkerLeavesWakesAnother) {
   EXPECT_EQ(Take(other), 1u);
 }
 
-TEST_F(TaskQueueTest, WhatAWokenWorkerLeavesWhenItEndsWakesAnother) {
+TEST_F(TaskQueueTest, TaskThatAnEndingWorkerLeavesWakesAnotherWorker) {
   for (const bool closes : {false, true}) {
     const auto woken = Open({"a"}, 1);
     const auto other = Open({"a*"}, 1);

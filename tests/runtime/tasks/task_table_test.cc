@@ -116,7 +116,7 @@ TEST_F(TaskTableTest, ChangedLimitsAreForRememberedAnswersToo) {
   EXPECT_EQ(Answer(yields, 3, Ok("x")), kUnknown);
 }
 
-TEST_F(TaskTableTest, ThoseThatWaitStayWithinTheirBytes) {
+TEST_F(TaskTableTest, WaitingYieldsStayWithinTheLimitOfBytes) {
   given_.max_external_yield_bytes = 11'000;
   limits_.Set(given_);
   TaskTable yields({"pay.*"}, {}, limits_, clock_, Broker());
@@ -163,7 +163,7 @@ TEST_F(TaskTableTest, AnswersAreForgottenAfterTheirTime) {
   EXPECT_EQ(Answer(yields, 1, Ok("x")), kUnknown);
 }
 
-TEST_F(TaskTableTest, WhatWaitsIsNeverForgotten) {
+TEST_F(TaskTableTest, WaitingYieldIsNeverForgotten) {
   TaskTable yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
   for (uint64_t tag = 1; tag <= 100; ++tag) Add(yields, tag);
   clock_.AdvanceNs(1000 * kSecond);
@@ -171,7 +171,7 @@ TEST_F(TaskTableTest, WhatWaitsIsNeverForgotten) {
   EXPECT_EQ(Answer(yields, 1, Ok("x")), kAccepted);
 }
 
-TEST_F(TaskTableTest, OnlySoManyAnswersAreRemembered) {
+TEST_F(TaskTableTest, LimitedNumberOfAnswersIsRemembered) {
   TaskTable yields({"pay.*", "exact"}, {}, limits_, clock_, Broker());
   for (uint64_t tag = 1; tag <= 8; ++tag) {
     Add(yields, tag);

@@ -269,7 +269,7 @@ TEST_F(ExternalTasks, ABatchEndsWithItsTasksOrItsBytes) {
             2u);
 }
 
-TEST_F(ExternalTasks, WhoRestsIsWokenByHandleDue) {
+TEST_F(ExternalTasks, RestingWorkerIsWokenByHandleDue) {
   const auto worker = Open();
   EXPECT_THAT(Take(worker), IsEmpty());
   EXPECT_EQ(yields_.HandleDue(), Parker::kForever);

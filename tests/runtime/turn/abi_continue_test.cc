@@ -348,8 +348,8 @@ TEST_F(AbiContinue, InitThatRefusesIsAFailure) {
   EXPECT_EQ(failure->kind, EndKind::kInitRefused);
 }
 
-// Those for the first step, and the others, which wait in the mailbox.
-TEST_F(AbiContinue, WhatIsHandedOnIsADeadLetterIfInitRefuses) {
+// The events for the first step, and the events that wait in the mailbox.
+TEST_F(AbiContinue, HandedOnEventIsADeadLetterIfInitRefuses) {
   Start();
   constexpr size_t kCount = Inbox::kMaxEvents + 100;
   int lives = 0;
@@ -382,7 +382,7 @@ TEST_F(AbiContinue, WhatIsHandedOnIsADeadLetterIfInitRefuses) {
   }
 }
 
-TEST_F(AbiContinue, LimitOfStepsCountsThoseOfAllLives) {
+TEST_F(AbiContinue, LimitOfStepsCountsTheStepsOfAllLives) {
   RuntimeOptions options;
   options.max_steps = 5;
   Start(options);

@@ -50,7 +50,7 @@ TEST_F(AbiProcess, StateIsZeroedAlignedAndItsOwn) {
   }
 }
 
-TEST_F(AbiProcess, OfNoInputIsGivenNone) {
+TEST_F(AbiProcess, InitGetsEmptyInputWithItsContentType) {
   Start();
   std::vector<std::pair<std::string, std::string>> seen;
   a_.init = [&](void*, const actord_init* init, actord_step*) {
@@ -67,7 +67,7 @@ TEST_F(AbiProcess, OfNoInputIsGivenNone) {
 // An Init that fills its state and then fails, and an end before Init: the
 // submitter is answered once, although the state uses the memory of the
 // callback.
-TEST_F(AbiProcess, WhoeverSubmittedIsToldThatInitFailed) {
+TEST_F(AbiProcess, SubmitterIsToldThatInitFailed) {
   Start();
   static actord_process_type small;
   small = TypeOf<a_>("small");

@@ -27,7 +27,7 @@ struct Scribe {
   std::string& written;
 };
 
-TEST(EndObservers, ThoseThatAreWantedAreCalledInTheOrderOfTheList) {
+TEST(EndObservers, WantedObserversAreCalledInTheOrderOfTheList) {
   std::string written;
   Scribe<1, 'a'> a{written};
   Scribe<2, 'b'> b{written};

@@ -86,7 +86,7 @@ TEST_F(LifeLimitsTest, TheLastStepCountsAndNoOtherFollows) {
   EXPECT_EQ(Stats().processes_failed, 1u);
 }
 
-TEST_F(LifeLimitsTest, WhoIsDoneWithTheLastStepIsDone) {
+TEST_F(LifeLimitsTest, ProcessDoneInItsLastAllowedStepHasAResult) {
   RuntimeOptions options;
   options.max_steps = 3;
   Start(options);
@@ -99,7 +99,7 @@ TEST_F(LifeLimitsTest, WhoIsDoneWithTheLastStepIsDone) {
   EXPECT_EQ(Stats().ended_by_steps, 0u);
 }
 
-TEST_F(LifeLimitsTest, ALoweredNumberOfStepsEndsWhoHasTakenMore) {
+TEST_F(LifeLimitsTest, ALoweredNumberOfStepsEndsAProcessAtItsNextStep) {
   Start({});
   const Pid pid = core_->Submit([](Events, StepOutput&) {});
   for (int i = 0; i < 5; ++i) {
@@ -116,7 +116,7 @@ TEST_F(LifeLimitsTest, ALoweredNumberOfStepsEndsWhoHasTakenMore) {
   EXPECT_THAT(OutcomeOf(pid)->message, HasSubstr("7 steps"));
 }
 
-TEST_F(LifeLimitsTest, WhoLivesTooLongEndsEvenIfItWaits) {
+TEST_F(LifeLimitsTest, ProcessThatLivesTooLongEndsEvenIfItWaits) {
   RuntimeOptions options;
   options.max_lifetime = absl::Seconds(5);
   Start(options);
@@ -143,7 +143,7 @@ TEST_F(LifeLimitsTest, WhoLivesTooLongEndsEvenIfItWaits) {
   EXPECT_EQ(Stats().dead_letters, 1u);
 }
 
-TEST_F(LifeLimitsTest, TheTimerOfWhoEndsInTimeIsForNobodyElse) {
+TEST_F(LifeLimitsTest, TheTimerOfAnEndedProcessDoesNotEndTheNext) {
   RuntimeOptions options;
   options.max_lifetime = absl::Seconds(5);
   options.max_processes = 1;
@@ -161,7 +161,7 @@ TEST_F(LifeLimitsTest, TheTimerOfWhoEndsInTimeIsForNobodyElse) {
   EXPECT_EQ(Stats().ended_by_lifetime, 1u);
 }
 
-TEST_F(LifeLimitsTest, AChangedLifetimeIsForThoseThatBeginThen) {
+TEST_F(LifeLimitsTest, AChangedLifetimeIsForLaterProcesses) {
   Start({});
   const Pid old = core_->Submit([](Events, StepOutput&) {});
   Limits limits = core_->core->limits.Get();
@@ -193,7 +193,7 @@ TEST_F(LifeLimitsTest, ProcessesOfATypeAreLimited) {
   EXPECT_EQ(Stats().refused_processes, 0u);
 }
 
-TEST_F(LifeLimitsTest, WhoHearsOfAnEndMayStartAnotherOfItsType) {
+TEST_F(LifeLimitsTest, CallerToldOfAnEndMayStartAnotherOfItsType) {
   RuntimeOptions options;
   options.type_limits = {{.process_type = "script", .max_processes = 1}};
   Start(options);

@@ -90,7 +90,7 @@ class OwnerBytes : public ::testing::Test {
   int taken_ = 0;
 };
 
-TEST_F(OwnerBytes, OfAllMailboxesAreLimitedForEachOwner) {
+TEST_F(OwnerBytes, MailboxBytesAreLimitedForEachOwner) {
   SetMailbox(2);
   const Pid one = Begin(kCharged);
   const Pid two = Begin(kCharged);
@@ -111,7 +111,7 @@ TEST_F(OwnerBytes, OfAllMailboxesAreLimitedForEachOwner) {
   EXPECT_TRUE(Send(one).ok());
 }
 
-TEST_F(OwnerBytes, OfMessagesThatNoStepTakesAreGivenBackAtTheEnd) {
+TEST_F(OwnerBytes, UntakenMessagesGiveTheirBytesBackAtTheEnd) {
   SetMailbox(4);
   const Pid pid = Begin(kCharged);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(Send(pid).ok());
@@ -125,7 +125,7 @@ TEST_F(OwnerBytes, OfMessagesThatNoStepTakesAreGivenBackAtTheEnd) {
   EXPECT_EQ(core().Stats().dead_letters_kept, 3u);
 }
 
-TEST_F(OwnerBytes, OfNobodyHaveNoLimit) {
+TEST_F(OwnerBytes, ProcessesWithoutAnOwnerHaveNoLimit) {
   SetMailbox(1);
   const Pid pid = Begin(Owner::kNobody);
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(Send(pid).ok());
@@ -150,7 +150,7 @@ TEST_F(OwnerBytes, AreCountedFromTheFirstQuotaOn) {
   EXPECT_EQ(Used(), 0u);
 }
 
-TEST_F(OwnerBytes, OfAnOwnerWithAQuotaOfItsOwn) {
+TEST_F(OwnerBytes, QuotaOfAnOwnerReplacesTheCommonQuota) {
   SetQuotas({.mailbox_bytes = kBytes},
             {{.owner = kCharged, .quotas = {.mailbox_bytes = 3 * kBytes}}});
   const Pid pid = Begin(kCharged);
@@ -164,7 +164,7 @@ TEST_F(OwnerBytes, OfAnOwnerWithAQuotaOfItsOwn) {
 }
 
 // A step's sends cannot be refused: they become dead letters.
-TEST_F(OwnerBytes, OfAStepsSendsAboveTheQuotaAreDeadLetters) {
+TEST_F(OwnerBytes, SendsOfAStepAboveTheQuotaAreDeadLetters) {
   for (const int count : {1, 3, 10}) {
     const uint64_t before = core().Stats().refused_mailbox_of_owner;
     const Pid sender = Begin(kCharged);
@@ -182,7 +182,7 @@ TEST_F(OwnerBytes, OfAStepsSendsAboveTheQuotaAreDeadLetters) {
   }
 }
 
-TEST_F(OwnerBytes, OfTheFirstMessagesOfAChild) {
+TEST_F(OwnerBytes, FirstMessagesOfAChildCount) {
   SetMailbox(2);
   const Pid parent = Begin(kCharged);
   const actord::testing::Script child{
@@ -199,7 +199,7 @@ TEST_F(OwnerBytes, OfTheFirstMessagesOfAChild) {
   EXPECT_EQ(Used(), 0u);
 }
 
-TEST_F(OwnerBytes, OfASubmissionAreRefusedTogether) {
+TEST_F(OwnerBytes, MessagesOfASubmissionAreRefusedTogether) {
   SetMailbox(3);
   const actord::testing::Script idle{.step = [](Events, StepOutput&) {}};
   const auto submit = [&](size_t messages, const std::string& name = "") {
@@ -233,7 +233,7 @@ TEST_F(OwnerBytes, OfASubmissionAreRefusedTogether) {
   EXPECT_EQ(Used(), 0u);
 }
 
-TEST_F(OwnerBytes, OfACallAboveTheQuotaFailIt) {
+TEST_F(OwnerBytes, CallAboveTheQuotaFails) {
   SetMailbox(1);
   const Pid caller = Begin(kCharged);
   const Pid callee = Begin(kCharged);
@@ -245,7 +245,7 @@ TEST_F(OwnerBytes, OfACallAboveTheQuotaFailIt) {
   EXPECT_EQ(Used(), 0u);
 }
 
-TEST_F(OwnerBytes, OfExternalYieldsAboveTheQuotaFailThem) {
+TEST_F(OwnerBytes, ExternalYieldsAboveTheQuotaFail) {
   // Each counts its payload, its names and 1 KiB.
   SetQuotas({.yield_bytes = 5000});
   const Pid first = Begin(kCharged);

@@ -31,7 +31,7 @@ class OwnerTest : public RuntimeTest {
   }
 };
 
-TEST_F(OwnerTest, IsOfTheSubmission) {
+TEST_F(OwnerTest, ProcessBelongsToTheOwnerOfTheSubmission) {
   Start();
   const Script waits{};
   EXPECT_EQ(OwnerOf(MustSubmitFor(kAlice, waits)), kAlice);
@@ -39,7 +39,7 @@ TEST_F(OwnerTest, IsOfTheSubmission) {
   EXPECT_EQ(OwnerOf(MustSubmit(waits)), Owner::kNobody);
 }
 
-TEST_F(OwnerTest, GoesToChildrenAndGrandchildren) {
+TEST_F(OwnerTest, ChildrenAndGrandchildrenInheritTheOwner) {
   Start();
   const Script waits{};
   const Script parent{.step = [&waits](Events events, StepOutput& out) {
@@ -68,7 +68,7 @@ TEST_F(OwnerTest, GoesToChildrenAndGrandchildren) {
 
 // A client that sees only its own processes cannot tell a process of another
 // owner from an ended process, or from a process that never was.
-TEST_F(OwnerTest, OfAnotherIsAnsweredAsWhatHasEnded) {
+TEST_F(OwnerTest, ForeignProcessIsAnsweredLikeAnEndedOne) {
   Start();
   const Script waits{};
   const Pid own = MustSubmitFor(kAlice, waits);
@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, OwnerOfSpawned,
                          ::testing::Values(ACTORD_HANDLER_INLINE,
                                            ACTORD_HANDLER_POOLED));
 
-TEST_P(OwnerOfSpawned, IsTheParents) {
+TEST_P(OwnerOfSpawned, ChildHasTheOwnerOfItsParent) {
   const Script waits{};
   AddSpawn(nullptr, waits);
   Start();
@@ -208,7 +208,7 @@ TEST_P(OwnerOfSpawned, WithoutAParentIsThatOfTheProcessThatAsks) {
   EXPECT_EQ(OwnerOfChild(), kAlice);
 }
 
-TEST_P(OwnerOfSpawned, OfAnEndedParentIsThatOfTheProcessThatAsks) {
+TEST_P(OwnerOfSpawned, ChildOfAnEndedParentHasTheOwnerOfTheAskingProcess) {
   const Script waits{};
   const Script ends{.step = [](Events, StepOutput& out) { out.Done(); }};
   Pid parent;

@@ -253,7 +253,7 @@ TEST_F(ProcessLife, TerminateEndsAProcessThatIgnoresCancel) {
   EXPECT_EQ(outcome.message, "now");
 }
 
-TEST_F(ProcessLife, WhoHasEndedAndWhoNeverWasAreToldApart) {
+TEST_F(ProcessLife, EndedAndUnknownProcessesAreToldApart) {
   Start();
   const Script script{.step = [](Events, StepOutput& out) { out.Done(); }};
   const Pid pid = MustSubmit(script);

@@ -60,7 +60,7 @@ TEST_F(SeveralSteps, AStepWhoseYieldsWereAnsweredIsFollowedWithinTheTurn) {
   EXPECT_THAT(trace_, ::testing::Contains("other"));
 }
 
-TEST_F(SeveralSteps, WhatIsHigherEndsTheTurn) {
+TEST_F(SeveralSteps, ReadyProcessOfAHigherLevelEndsTheTurn) {
   core_->process(other_).priority = kDefaultPriority + 1;
   // From another thread, so it waits in the global queue.
   in_step_ = [this] { core_->Send(other_, -1); };
@@ -70,7 +70,7 @@ TEST_F(SeveralSteps, WhatIsHigherEndsTheTurn) {
   EXPECT_THAT(trace_, ElementsAre("yielder", "other"));
 }
 
-TEST_F(SeveralSteps, WhatAStepMadeReadyEndsTheTurn) {
+TEST_F(SeveralSteps, ProcessReadiedByAStepEndsTheTurn) {
   sends_ = true;
   core_->Send(yielder_, 0);
   EXPECT_EQ(core_->RunOne(0), Did::kRan);

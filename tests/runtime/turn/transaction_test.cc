@@ -243,7 +243,7 @@ TEST_P(Transaction, MessagesToItselfComeInLaterSteps) {
   EXPECT_EQ(got, (std::vector<std::string>{"1", "2", "3"}));
 }
 
-TEST_P(Transaction, WhatCannotBeDeliveredIsCounted) {
+TEST_P(Transaction, UndeliverableMessagesAreCounted) {
   StartWith(GetParam());
   const Script ending{.step = [](Events, StepOutput& out) { out.Done(); }};
   const Pid gone = MustSubmit(ending);

@@ -151,7 +151,7 @@ TEST_F(DeclinesAlone, ARestoreThatWasWellAndBrokeARuleIsClosed) {
   EXPECT_EQ(Versioned<1>::script.destroyed, 0);
 }
 
-TEST_F(DeclinesAlone, WhoeverDeclinedIsNotCountedAfterItsEnd) {
+TEST_F(DeclinesAlone, DecliningProcessIsNotCountedAfterItsEnd) {
   const Pid pid = BeginVersioned("a");
   Versioned<2>::script.restore = [](auto&, auto&, auto&) {
     return actord::Status(kInvalidArgument, "no");

@@ -22,10 +22,10 @@ struct Order {
 class OfOrder : public VersionsTest,
                 public ::testing::WithParamInterface<Order> {};
 
-TEST_P(OfOrder, IsCarriedOutByTheOldVersion) {
+TEST_P(OfOrder, OrderIsCarriedOutByTheOldVersion) {
   const Pid pid = BeginVersioned("a");
   Steps();
-  // Behind something that is none.
+  // The order lies behind an event of the upgrade, which is no order.
   const auto type = Load<Versioned<2>>("2");
   ASSERT_TRUE(type.ok());
   EXPECT_EQ(Tell(*type), 1u);
@@ -125,7 +125,8 @@ TEST_F(UpgradeOrders, OneThatHasDeclinedACalledOffOneIsNotCounted) {
 
 // Dropped events count in the word until the end of the turn, while their
 // yields already have room for others.
-TEST_F(UpgradeOrders, ThatDropManyCompletionsTakeTheirStepInATurnOfItsOwn) {
+TEST_F(UpgradeOrders,
+       UpgradeThatDropsManyCompletionsTakesItsStepInAnotherTurn) {
   constexpr int kMany = 300;
   const Pid pid = BeginVersioned("a");
   std::vector<Tag> tags;

@@ -31,7 +31,7 @@ TEST_F(Upgrade, AnIdleProcessGoesOnInTheNewVersionAndTakesAStepAtOnce) {
   EXPECT_THAT(Steps(), IsEmpty());
 }
 
-TEST_F(Upgrade, NewProcessesAreOfTheNewVersionAlsoThoseOfAStepThatKnewTheOld) {
+TEST_F(Upgrade, NewProcessesHaveTheNewVersionAlsoChildrenOfAnOldOne) {
   const Pid parent = BeginVersioned("a");
   const auto spawn = [this](const char* state) {
     return [this, state](StepOutput& out) {
@@ -52,7 +52,7 @@ TEST_F(Upgrade, NewProcessesAreOfTheNewVersionAlsoThoseOfAStepThatKnewTheOld) {
   EXPECT_EQ(VersionOf(parent), "1");
 }
 
-TEST_F(Upgrade, WhatIsInTheMailboxComesToTheNewVersionInItsOrder) {
+TEST_F(Upgrade, MailboxComesToTheNewVersionInItsOrder) {
   const Pid pid = BeginVersioned("a");
   Steps();
   for (const char* topic : {"1", "2", "3"}) core_->Send(pid, -1, topic);
@@ -105,7 +105,7 @@ TEST_F(Upgrade, KeepsNameGroupLinksMonitorsAndOwedCalls) {
   EXPECT_EQ(core().names.Find(Owner::kNobody, "name").ok(), false);
 }
 
-TEST_F(Upgrade, WhatWasAskedAndNotAnsweredFailsWhenTheNewVersionEnds) {
+TEST_F(Upgrade, UnansweredCallFailsWhenTheNewVersionEnds) {
   const Pid pid = BeginVersioned("a");
   Begin("caller");
   Do("caller", [&](StepOutput& out) { out.Call(ToAbi(pid), "ask"); });
@@ -258,7 +258,7 @@ TEST_F(Upgrade, AMethodIsFoundByItsName) {
   EXPECT_THAT(log_[0], HasSubstr("it has no method run"));
 }
 
-TEST_F(Upgrade, OfSeveralVersionsTheNewestIsRestoredAtOnce) {
+TEST_F(Upgrade, NewestOfSeveralVersionsIsRestoredAtOnce) {
   const Pid pid = BeginVersioned("a");
   Steps();
   ASSERT_TRUE(Load<Versioned<2>>("2").ok());
@@ -282,7 +282,7 @@ TEST_F(Upgrade, GoesBackToAnOlderVersion) {
   EXPECT_EQ(Upgraded(), 2u);
 }
 
-TEST_F(Upgrade, ThatLeadsBackToTheSameCodeAsksNobody) {
+TEST_F(Upgrade, UpgradeBackToTheSameCodeAsksNobody) {
   const Pid pid = BeginVersioned("a");
   Versioned<2>::script.restore = [](auto&, auto&, auto&) {
     return actord::Status(actord::Code::kInvalidArgument, "no");

@@ -157,7 +157,7 @@ TEST_P(OfKind, CompletedAndNotSeenItIsDropped) {
   ExpectNoYields(pid_);
 }
 
-TEST_P(OfKind, OfTwoUpgradesEachHasToTakeItOver) {
+TEST_P(OfKind, EachOfTwoUpgradesHasToTakeTheYieldOver) {
   YieldIt();
   Adopt<2>({tag_});
   LoadAndRun<Versioned<2>>("2");
@@ -255,7 +255,7 @@ class OnItsWay : public UpgradeYields {
   Tag second_ = 0;
 };
 
-TEST_F(OnItsWay, IsFencedUntilItComes) {
+TEST_F(OnItsWay, CompletionOnItsWayIsFencedUntilItComes) {
   ASSERT_TRUE(Load<Versioned<2>>("2").ok());
   bool looked = false;
   next_act_ = [&](StepOutput&) {
@@ -272,7 +272,7 @@ TEST_F(OnItsWay, IsFencedUntilItComes) {
   EXPECT_EQ(Complete(second_), CompleteAnswer::kExpired);
 }
 
-TEST_F(OnItsWay, CanBeTakenOver) {
+TEST_F(OnItsWay, CompletionOnItsWayCanBeTakenOver) {
   Adopt<2>({first_});
   ASSERT_TRUE(Load<Versioned<2>>("2").ok());
   core_->Send(pid_, -1, "m");
@@ -283,7 +283,7 @@ TEST_F(OnItsWay, CanBeTakenOver) {
   ExpectNoYields(pid_);
 }
 
-TEST_F(OnItsWay, FencedItWakesNobodyWhoBlocks) {
+TEST_F(OnItsWay, FencedCompletionWakesNoBlockedProcess) {
   ASSERT_TRUE(Load<Versioned<2>>("2").ok());
   next_act_ = [](StepOutput& out) { out.Block(); };
   core_->Send(pid_, -1, "m");

@@ -78,12 +78,12 @@ class Blocking : public RuntimeTest {
   }
 };
 
-TEST_F(Blocking, OthersGoOnBesideStepsThatSayThatTheyBlock) {
+TEST_F(Blocking, OtherProcessesGoOnBesideAnnouncedBlockingSteps) {
   Start();
   OthersGoOnBeside("blocking");
 }
 
-TEST_F(Blocking, OthersGoOnBesideStepsThatBlockUnannounced) {
+TEST_F(Blocking, OtherProcessesGoOnBesideUnannouncedBlockingSteps) {
   std::atomic<int> warnings{0};
   RuntimeOptions options;
   options.log = [&](LogLevel level, std::string_view message) {
@@ -99,7 +99,7 @@ TEST_F(Blocking, OthersGoOnBesideStepsThatBlockUnannounced) {
   runtime_.reset();
 }
 
-TEST_F(Blocking, OthersGoOnBesideAnInlineHandlerThatBlocks) {
+TEST_F(Blocking, OtherProcessesGoOnBesideABlockingInlineHandler) {
   actord::testing::ScriptHandler handler(
       "nap", ACTORD_HANDLER_INLINE, [](actord::testing::Call&) {
         std::this_thread::sleep_for(milliseconds(2000));

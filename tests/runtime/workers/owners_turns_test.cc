@@ -85,7 +85,7 @@ TEST_F(OwnersTurnsTest, AMessageFromOutsideWaitsForFewTurnsOfAnotherOwner) {
   }
 }
 
-TEST_F(OwnersTurnsTest, OfOneOwnerItWaitsForTheOneTurnInSixtyOne) {
+TEST_F(OwnersTurnsTest, ProcessOfABusyOwnerWaitsForTheOneTurnInSixtyOne) {
   Start(1);
   std::vector<Pid> busy;
   for (int i = 0; i < 50; ++i) busy.push_back(Busy(kAlice, "alice"));

@@ -120,7 +120,7 @@ TEST_F(PriorityTest, SubmittedInRandomOrderTheyRunInThatOfTheirPriority) {
   EXPECT_LE(ExpectStrictOrder(priorities), 10'000 / kRound + 1);
 }
 
-TEST_F(PriorityTest, SpawnedBeyondWhatTheLocalQueueHoldsTheyKeepTheOrder) {
+TEST_F(PriorityTest, ChildrenBeyondTheLocalQueueKeepTheOrder) {
   Start(1);
   std::multiset<int> priorities;
   Submit(31, Keep([&](Events, StepOutput& out) {
@@ -200,7 +200,7 @@ TEST_F(PriorityTest, ALowLevelIsServedFromAllQueuesByTurns) {
   EXPECT_GE(std::min({ran[0], ran[1], sent}), 30);
 }
 
-TEST_F(PriorityTest, WhatAStepMadeReadyWaitsForAHigherOneThatIsReady) {
+TEST_F(PriorityTest, ProcessReadiedByAStepWaitsForAHigherReadyOne) {
   Start(2);
   const Pid low = Idle(5);
   const Pid high = Idle(25);
@@ -218,7 +218,7 @@ TEST_F(PriorityTest, WhatAStepMadeReadyWaitsForAHigherOneThatIsReady) {
   }
 }
 
-TEST_F(PriorityTest, WhatDoesNotRunNextBecomesVisibleToOthers) {
+TEST_F(PriorityTest, ProcessThatDoesNotRunNextBecomesVisibleToOthers) {
   Start(2);
   // Below the default level and above it, which counts as always ready.
   for (const int low_level : {5, 20}) {
@@ -271,7 +271,7 @@ TEST_F(PriorityTest, AHigherOneOnTheGlobalQueueGoesFirstAndAnEqualOneDoesNot) {
   EXPECT_THAT(ran_, ElementsAre(11, 10, 10));
 }
 
-TEST_F(PriorityTest, WithinALevelTheOldestIsFourthWhateverRunsInBetween) {
+TEST_F(PriorityTest, OldestOfALevelIsFourthAlsoBesideAHigherLevel) {
   Start(1);
   const Pid old = Idle(5);
   const Pid high = Idle(25);

@@ -23,7 +23,7 @@ class WorkerStatsTest : public ::testing::Test {
   std::unique_ptr<SteppedCore> core_;
 };
 
-TEST_F(WorkerStatsTest, TurnsAreThoseThatRanAProcess) {
+TEST_F(WorkerStatsTest, OnlyTurnsThatRanAProcessCount) {
   Start(1);
   EXPECT_EQ(Of(0).turns, 0u) << "to find nothing is no turn";
   const Pid pid = core_->Submit([](Events, StepOutput&) {});

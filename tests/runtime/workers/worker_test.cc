@@ -194,7 +194,7 @@ TEST_F(WorkerTest, AProcessThatContinuesBehindAnotherWakesSomebody) {
 
 // A worker with a process that always continues has work for ever, and never
 // searches. It must still take ready processes of other workers.
-TEST_F(WorkerTest, WhoHasOnlyWhatContinuesTakesWhatIsReadyElsewhere) {
+TEST_F(WorkerTest, WorkerWithOnlyContinuingProcessesSteals) {
   Start(2);
   bool stops = false;
   bool begun = false;
@@ -220,7 +220,7 @@ TEST_F(WorkerTest, WhoHasOnlyWhatContinuesTakesWhatIsReadyElsewhere) {
   stops = true;
 }
 
-TEST_F(WorkerTest, WhoHasNothingTakesAProcessThatContinuesElsewhere) {
+TEST_F(WorkerTest, IdleWorkerStealsAContinuingProcess) {
   Start(2);
   const Pid going_on = core_->Submit([this](Events events, StepOutput& out) {
     if (events.empty() && trace_.empty()) return;
@@ -235,7 +235,7 @@ TEST_F(WorkerTest, WhoHasNothingTakesAProcessThatContinuesElsewhere) {
   EXPECT_THAT(trace_, ElementsAre("continues", "continues"));
 }
 
-TEST_F(WorkerTest, WhatAStepMadeReadyGoesBeforeTheProcessItself) {
+TEST_F(WorkerTest, ProcessReadiedByAStepGoesBeforeTheProcessItself) {
   Start(1);
   const Pid target = Named("target");
   bool first = false;
@@ -267,7 +267,7 @@ TEST_F(WorkerTest, SpinsThenYieldsThenSleeps) {
   EXPECT_EQ(core_->RunOne(0), Did::kSleep);
 }
 
-TEST_F(WorkerTest, AloneItSleepsAtOnceBecauseThereIsNobodyToStealFrom) {
+TEST_F(WorkerTest, LoneWorkerSleepsAtOnce) {
   Start(1);
   core_->Wake(0);
   EXPECT_EQ(core_->RunOne(0), Did::kSleep);

@@ -99,8 +99,8 @@ TEST_F(DueTimers, AnotherWorkerIsWokenForManyShortSteps) {
   EXPECT_LE(alone, kSteps + 6);
 }
 
-// No more are fired than run until the worker looks again.
-TEST_F(DueTimers, ThoseThatAreDueDoNotPileUp) {
+// A worker fires no more timers than it runs processes until its next check.
+TEST_F(DueTimers, DueTimersDoNotPileUp) {
   constexpr int kCount = 1000;
   Sleepers(kCount, 0);
   size_t most = 0;
@@ -114,14 +114,14 @@ TEST_F(DueTimers, ThoseThatAreDueDoNotPileUp) {
   EXPECT_FALSE(core_->WakeIfNotified(1));
 }
 
-// The next of them wakes it.
-TEST_F(DueTimers, WhoseWorkWasTimersSleepsAtOnce) {
+// The next timer wakes the worker.
+TEST_F(DueTimers, WorkerThatRanOnlyTimersSleepsAtOnce) {
   Sleepers(3, 0);
   while (woke_ < 3) core_->RunOne(0);
   EXPECT_EQ(core_->RunOne(0), Worker::Did::kSleep);
 }
 
-TEST_F(DueTimers, WhoHasHadOtherWorkSinceSearchesOn) {
+TEST_F(DueTimers, WorkerWithOtherWorkSinceSearchesOn) {
   const Pid other = core_->Submit([](Events, StepOutput&) {});
   Sleepers(1, 0);
   for (int turn = 0; turn < 4; ++turn) {
@@ -200,8 +200,8 @@ TEST_F(DueTimers, FewNowAndThenWakeNoOtherWorker) {
   EXPECT_EQ(woke_, 20);
 }
 
-// The chain of wake-ups is as ever for what comes later.
-TEST_F(DueTimers, WhatAThiefTookLeavesNothingBehind) {
+// Later messages wake workers in a chain, as ever.
+TEST_F(DueTimers, WakeUpsGoOnAfterAThiefTookDueProcesses) {
   int told = 0;
   std::array<Pid, 2> others;
   for (Pid& other : others) {

@@ -66,8 +66,8 @@ TEST_F(ForgottenTimers, LifetimesOfProcessesThatHaveEndedDoNotPileUp) {
   EXPECT_THAT(Timers(), Lt(2 * SchedulerPolicy::kFewTimers));
 }
 
-// All of them, no matter which others were forgotten.
-TEST_F(ForgottenTimers, ThoseThatWaitAreCompletedAndEndedInTime) {
+// All waiting processes, no matter which timers were forgotten.
+TEST_F(ForgottenTimers, WaitingProcessesAreCompletedAndEndedInTime) {
   RuntimeOptions options;
   options.max_lifetime = absl::Hours(2);
   Start(options);
