@@ -88,7 +88,7 @@ class Demo(EmptyCase):
             if not line:
                 self.fail(f"the demo ended early: {demo.communicate()}")
 
-    def test_payments_without_a_daemon_say_who_did_not_answer(self):
+    def test_payments_without_a_daemon_name_its_address(self):
         done = subprocess.run(
             ["/usr/bin/python3", str(DEMO.with_name("demo_payments")),
              "127.0.0.1:1", "1.1.1.1", "10", "17", str(self.directory)],

@@ -100,7 +100,7 @@ class EventsTest(EventsCase):
                          ("unavailable", "STOPPED"))
         self.assertIsNone(events.next())
 
-    def test_are_for_those_who_may_watch_and_end_with_the_token(self):
+    def test_need_the_right_to_watch_and_end_with_the_token(self):
         api = self.start()
         refused = self.open(Api(self.port))
         self.assertEqual(refused.answer.status, 401)

@@ -115,7 +115,7 @@ class LinksTest(Links, EmptyCase):
         self.assertEqual(self.post(path, "value=0&x=" + "x" * 2000).status, 413)
         self.assertEqual(Page(self.port, path, "PUT").status, 405)
         self.assertEqual(len(list(self.actor.yields(pid=pid))), 1)
-        # Of requests at the same time, one is the answer. A browser that may
+        # One of several requests at the same time is the answer. A browser that may
         # send no referrer has no origin either.
         with concurrent.futures.ThreadPoolExecutor(8) as threads:
             pages = list(threads.map(lambda number: self.post(

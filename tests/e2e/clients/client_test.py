@@ -219,7 +219,7 @@ class LostAnswers(DaemonCase):
         self.assertTrue(self.client.send(self.pid, "1", topic="add").duplicate)
         self.assertEqual(self.client.call(self.pid, topic="get").json(), 1)
 
-    def test_what_has_no_id_is_not_repeated(self):
+    def test_calls_without_an_id_are_not_repeated(self):
         for method, call in [
                 ("Send", lambda: self.client.send(self.pid, "1", topic="add",
                                                   message_id="")),

@@ -105,7 +105,7 @@ class PipeThatNobodyReads(LogCase):
 
 class Crash(LogCase):
 
-    def test_what_was_logged_before_it_is_written(self):
+    def test_lines_logged_before_the_crash_are_written(self):
         read_end, write_end = os.pipe()
         # A small pipe and a slow reader: most of it is still to be written when
         # the process aborts.

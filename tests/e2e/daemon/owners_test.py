@@ -174,7 +174,7 @@ class Pids(Tenants):
             with self.subTest(method=method):
                 self.assertEqual(len(answers), 1, answers)
                 self.assertIn("PROCESS_ENDED", next(iter(answers)))
-            # Of another run of the daemon there is no such process.
+            # A process of another run of the daemon is unknown.
             request.pid = f"{node}.{int(run, 16) ^ 1:x}.{slot}.{generation}"
             self.assertIn("PROCESS_NOT_FOUND", str(asks.ask(method, request)))
             # A client who sees all gets different answers for a process that
@@ -218,7 +218,7 @@ class Sight(Tenants):
                 break
         self.assertEqual({one.owner for one in known.processes.values()},
                          {"bob", "ops"})
-        # Who sees one owner is told of none.
+        # A client that sees one owner is told of no owner.
         self.assertEqual(self.bob.process(thing.pid).owner, "")
         # An administrator may act on all, with an audit line.
         self.admin.cancel(f"@{NAME}@bob", "enough")

@@ -126,7 +126,7 @@ class Status(DaemonCase):
 
     OPTIONS = ("--workers", "2")
 
-    def test_what_the_daemon_is(self):
+    def test_describes_the_daemon(self):
         status = self.actor.status()
         self.assertRegex(status.version, r"^\d+\.\d+\.\d+$")
         self.assertEqual(status.state, status_pb2.DAEMON_STATE_SERVING)
@@ -135,7 +135,7 @@ class Status(DaemonCase):
         other = self.connect(self.start_daemon()).status()
         self.assertNotEqual(status.incarnation, other.incarnation)
 
-    def test_what_it_holds(self):
+    def test_lists_types_commands_and_plugins(self):
         status = self.actor.status()
         types = {one.name: one for one in status.process_types}
         self.assertEqual(list(types["echo"].methods), ["run", "fail", "refuse"])
@@ -156,7 +156,7 @@ class Status(DaemonCase):
             names = [one.name for one in named]
             self.assertEqual(names, sorted(names))
 
-    def test_what_it_has_done(self):
+    def test_counts_processes_and_results(self):
         for number in range(10):
             self.actor.run("echo", b"%d" % number)
         self.actor.run("echo", b"no", "fail")

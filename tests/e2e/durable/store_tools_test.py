@@ -155,7 +155,7 @@ class StoreTools(StoreCase):
         self.start()
         self.assertEqual(self.value(pid), 10)
 
-    def test_what_is_no_store(self):
+    def test_folder_without_a_store_is_refused(self):
         self.store.mkdir()
         none = self.actorctl("store", "verify", self.store, status=3)
         self.assertIn("is no store of actord", none.stderr)

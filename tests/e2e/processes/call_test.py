@@ -113,7 +113,7 @@ class Names(DaemonCase):
         collected = json.loads(self.actor.wait(pid).result.data)
         self.assertEqual([message["topic"] for message in collected], ["a"])
 
-    def test_a_second_one_is_refused_and_told_who_holds_it(self):
+    def test_a_second_process_is_refused_and_told_the_holder(self):
         pid = self.submit("x").pid
         refusal = self.assert_refused(
             lambda: self.submit("x", on_name_conflict=FAIL),

@@ -48,7 +48,7 @@ class DeadLetterCase(DaemonCase):
 
 class Letters(DeadLetterCase):
 
-    def test_what_lay_in_a_mailbox_can_be_sent_to_another_process(self):
+    def test_letters_of_a_mailbox_can_be_sent_to_another_process(self):
         long_text = b"x" * 300_000
         gone = self.leave(("a", b"1"), ("b", long_text), ("c", b"3"))
         first, second, third = self.kept()
@@ -135,7 +135,7 @@ class Letters(DeadLetterCase):
             code=INVALID, reason="INVALID_PAGE_TOKEN", field="page_token",
             message="page_token")
 
-    def test_of_clients_that_resend_the_same_exactly_one_does(self):
+    def test_one_of_several_clients_resends_a_letter(self):
         self.leave(*[(str(i), b"") for i in range(200)])
         heir = self.actor.submit("probe", method="collect")
         ids = [letter.id for letter in self.kept(page_size=1000)]
@@ -158,7 +158,7 @@ class Letters(DeadLetterCase):
         self.assertEqual(sorted(int(m["topic"]) for m in self.collected(heir)),
                          list(range(200)))
 
-    def test_what_is_no_id(self):
+    def test_malformed_ids_are_refused(self):
         self.leave(("a", b""))
         [letter] = self.kept()
         for text in ("", "1", "x.1", letter.id + "0x", letter.id + " ",

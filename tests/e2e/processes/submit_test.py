@@ -170,7 +170,7 @@ class Await(DaemonCase):
         self.actor.send(pid, "stop")
         self.assertEqual(self.actor.wait(pid).result.data, b"7")
 
-    def test_all_who_wait_are_answered(self):
+    def test_all_waiting_callers_are_answered(self):
         pid = self.actor.submit("counter", b"7")
         request = outcome_pb2.AwaitRequest(pid=pid)
         calls = [self.actor.stub.Await.future(request) for _ in range(100)]

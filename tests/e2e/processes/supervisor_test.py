@@ -157,7 +157,7 @@ class Supervisors(SupervisorCase):
 
 class Tree(SupervisorCase):
 
-    def test_draws_who_stands_below_whom(self):
+    def test_draws_children_below_their_supervisor(self):
         lonely = self.actor.submit("counter")
         inner = child("inner", "supervisor",
                       input={"children": [child("b", name="b/1")]})

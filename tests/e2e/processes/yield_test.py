@@ -112,7 +112,7 @@ class Waiting(YieldCase):
         outcome = actor.run("probe", b'{"command": "manual.do"}', "yield")
         self.assertEqual(self.answer(outcome)["code"], "DEADLINE_EXCEEDED")
 
-    def test_those_that_wait_are_bounded_by_bytes(self):
+    def test_waiting_yields_are_bounded_by_bytes(self):
         actor = self.connect(self.start_daemon(
             "--max-payload-bytes", "10000",
             "--yield-external-max-bytes", "15000"))
@@ -169,7 +169,7 @@ class Waiting(YieldCase):
         self.assertEqual(self.answer(outcome)["code"], "NOT_FOUND")
         self.assertEqual(self.actor.yields(), [])
 
-    def test_what_a_yield_tells(self):
+    def test_waiting_yield_is_described(self):
         pid, waiting = self.yielding("manual.print", payload="page 1")
         self.assertEqual(waiting.pid, pid)
         self.assertEqual(waiting.process_type, "probe")
@@ -284,7 +284,7 @@ class Processes(DaemonCase):
         self.assertEqual(found.process_type, "counter")
         self.assertEqual(found.parent_pid, pid)
 
-    def test_what_a_process_tells(self):
+    def test_process_is_described(self):
         pid = self.actor.submit("counter", b"1")
         for _ in range(3):
             self.actor.send(pid, "add")

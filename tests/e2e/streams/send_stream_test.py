@@ -190,7 +190,7 @@ class Rules(SendCase):
         self.assertEqual(self.collected(pid), ["1"] * 1000)
         self.assert_no_stream_left()
 
-    def test_what_is_no_request_ends_the_stream(self):
+    def test_malformed_request_ends_the_stream(self):
         method = self.actor.channel.stream_stream(
             "/actord.v1.ActorService/SendStream",
             request_serializer=lambda raw: raw,

@@ -155,7 +155,7 @@ class BusyWorker(MeasuredCase):
             eventually(lambda: self.is_named(f"n{i}"), "its start")
             stream.cancel()
             self.assert_no_stream_left()
-        # Of each stream 8 MiB were waiting.
+        # 8 MiB of each stream were waiting.
         self.assertLess(self.daemon.grown_bytes(before), 100 << 20)
         file.touch()
         eventually(lambda: self.counters().processes_live == 0, "all to end")

@@ -49,7 +49,7 @@ class SlowReaders(WatchCase):
             self.actor.wait(parent)
         return longest
 
-    def test_who_does_not_read_is_told_and_right_again(self):
+    def test_slow_reader_is_told_and_right_again(self):
         stay = set(self.idle(20))
         self.live = len(stay)
         # Of a first round the daemon keeps places for processes.
@@ -89,7 +89,7 @@ class SlowReaders(WatchCase):
                                 sum(slow.missed))
         self.assert_serves()
 
-    def test_many_who_do_not_read_take_bounded_memory(self):
+    def test_many_slow_readers_take_bounded_memory(self):
         self.live = 2000
         self.idle(self.live)
         self.churn()

@@ -68,7 +68,7 @@ class Telling(WatchCase):
         self.assertEqual(watch.ends[refused].failure.reason,
                          outcome_pb2.FAILURE_REASON_INIT_REFUSED)
 
-    def test_who_is_told_by_a_call_is_told_by_a_watch(self):
+    def test_event_told_by_a_call_is_told_by_a_watch(self):
         # The events were there before the answers.
         watch = self.watch().wait_until_begun()
         for _ in range(50):

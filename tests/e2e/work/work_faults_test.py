@@ -154,7 +154,7 @@ class ManyWorkers(FaultCase):
 
     ENVIRONMENT = MEASURED
 
-    def test_of_the_same_completion_sent_at_once_one_is_accepted(self):
+    def test_one_of_several_simultaneous_completions_is_accepted(self):
         senders = [self.worker(credits=0) for _ in range(3)]
         holder = self.worker()
         for _ in range(25):

@@ -222,7 +222,7 @@ class Leases(WorkCase):
         again = rest.task()
         self.assertEqual((again.attempt, again.progress.data), (2, b"7"))
 
-    def test_an_attempt_has_its_time_whatever_its_heartbeats(self):
+    def test_an_attempt_has_its_time_in_spite_of_heartbeats(self):
         self.yielding("manual.brief")
         worker = self.worker()
         task = worker.task()
@@ -297,7 +297,7 @@ class Refusals(WorkCase):
         self.assertEqual((refusal.code, refusal.reason), (code, reason))
         self.assertRegex(refusal.message, message)
 
-    def test_what_breaks_a_rule_ends_the_stream_and_gives_tasks_back(self):
+    def test_broken_rule_ends_the_stream_and_gives_tasks_back(self):
         invalid = grpc.StatusCode.INVALID_ARGUMENT
         for fields, message in (
                 ({"subscribe": {"commands": ["manual.*"]}}, "subscribe is for"),
@@ -329,7 +329,7 @@ class Refusals(WorkCase):
         self.assert_ended(first, invalid, "INVALID_FIELD", "required")
         self.assertEqual(self.counters().remote_workers, 0)
 
-    def test_what_is_wrong_about_one_task_is_answered_for_it_alone(self):
+    def test_mistake_about_one_task_is_answered_for_it_alone(self):
         self.yielding()
         worker = self.worker()
         task = worker.task()

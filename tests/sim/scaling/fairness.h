@@ -16,7 +16,7 @@
 
 namespace actord::sim {
 
-// What the other client does, all the time and below its limits.
+// The work of the other client, all the time and below its limits.
 enum class Flood {
   kNone,
   kSubmit,    // submits processes of one step

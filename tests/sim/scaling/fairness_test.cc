@@ -47,7 +47,7 @@ TEST(Fairness, AFloodOfAnotherOwnerDelaysAClientByOneOfItsTurns) {
   }
 }
 
-TEST(Fairness, OfTheSameOwnerAFloodDelaysEverything) {
+TEST(Fairness, FloodOfTheSameOwnerDelaysEverything) {
   const FairnessResult alone = Measure(2, Flood::kNone, false);
   EXPECT_GT(Measure(2, Flood::kSubmit, false).p99_ns, 10 * alone.p99_ns)
       << "otherwise the other test shows nothing";

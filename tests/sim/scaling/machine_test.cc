@@ -48,7 +48,7 @@ TEST_F(MachineTest, ALineIsFetchedOnceAndThenOnesOwn) {
             60u + 1 + 5);
 }
 
-TEST_F(MachineTest, WhoeverChangesALineTakesItFromAllOthers) {
+TEST_F(MachineTest, ThreadThatChangesALineTakesItFromAllOthers) {
   const auto change = [&] { WillChange(line_); };
   const auto times = TimesOf({change, change, change});
   // One after the other.
@@ -78,7 +78,7 @@ TEST_F(MachineTest, AMutexIsHadOneAfterTheOther) {
   EXPECT_EQ(machine_.wakes(), 0u);
 }
 
-TEST_F(MachineTest, WhoeverWaitsForAMutexForLongSleepsAndIsWoken) {
+TEST_F(MachineTest, LongWaitForAMutexSleepsAndIsWoken) {
   const auto locked = [&] {
     const MutexLock lock(mutex_);
     machine_.Work(10'000);

@@ -118,7 +118,7 @@ void Outside::CheckSent(const Cut& cut, const Pid& from,
     Check(found != cut.processes.end(), to,
           "somebody has sent to it, and it is not there");
     const Cut::Process& receiver = found->second;
-    // Of the end of a mailbox nobody knows.
+    // The mailbox of an ended process is unknown.
     if (receiver.has_ended || !receiver.diary) continue;
     if (!cut.is_of_store) continue;
     const auto came = static_cast<uint64_t>(std::ranges::count_if(
