@@ -34,7 +34,7 @@ TEST_F(TokenFileTest, ReadsTheOnlyLine) {
   }
 }
 
-TEST_F(TokenFileTest, RefusesWhatIsNotOneToken) {
+TEST_F(TokenFileTest, RefusesFilesWithoutExactlyOneToken) {
   for (const std::string& text :
        {std::string(), std::string("\n"), TokenText(1) + "\n" + TokenText(2),
         " " + TokenText(1), TokenText(1).substr(1), "Bearer " + TokenText(1),

@@ -126,7 +126,7 @@ class AccessTest : public identity::WithDirectory {
 constexpr auto kUnauthenticated = grpc::StatusCode::UNAUTHENTICATED;
 constexpr auto kDenied = grpc::StatusCode::PERMISSION_DENIED;
 
-TEST_F(AccessTest, RefusesWhatIsNoToken) {
+TEST_F(AccessTest, RefusesMissingMalformedAndUnknownTokens) {
   Serve();
   EXPECT_TRUE(GetStatus(With(kClient)).ok());
   EXPECT_TRUE(GetStatus(With("bearer " + TokenText(kClient))).ok());

@@ -153,7 +153,7 @@ TEST_F(AcceptorTest, ClosesAtOnceAboveTheAllowanceOfAnAddress) {
   EXPECT_EQ(counts_.refused_address.load(), 1u);
 }
 
-TEST_F(AcceptorTest, ClosesAtOnceWhatWouldTakeTheReserve) {
+TEST_F(AcceptorTest, ClosesConnectionsThatWouldTakeTheReserve) {
   ConnectionLimits limits = kWide;
   limits.first_reserved = 3;
   Start(limits);

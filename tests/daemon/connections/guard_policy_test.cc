@@ -97,7 +97,7 @@ TEST(MaxResetsOfEach, SharesTheLimitsOfFourConnections) {
   }
 }
 
-TEST(RecentCount, ForgetsWhatIsOverASecondOld) {
+TEST(RecentCount, ForgetsEventsThatAreOverASecondOld) {
   RecentCount count;
   const uint64_t begin = 7 * kSecondNs;
   EXPECT_EQ(count.Get(begin), 0u);

@@ -117,7 +117,7 @@ TEST(ConnectionRegistry, ListsPagesById) {
   EXPECT_TRUE(registry.ListAfter(5, 2).empty());
 }
 
-TEST(ConnectionRegistry, KeepsWhatIsLearntLater) {
+TEST(ConnectionRegistry, KeepsFactsThatAreLearntLater) {
   Pair one, other;
   ConnectionRegistry registry;
   const uint64_t id = registry.Add(Of(one.own()));

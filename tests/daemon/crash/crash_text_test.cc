@@ -22,7 +22,7 @@ std::string PlaceOf(const std::optional<runtime::RunningCode>& code) {
   return std::string(text.view());
 }
 
-TEST(FixedText, DropsWhatHasNoRoom) {
+TEST(FixedText, DropsTextWithoutRoom) {
   FixedText<8> text;
   text << uint64_t{0} << "-" << uint64_t{120} << "abcdef";
   EXPECT_EQ(text.view(), "0-120abc");

@@ -55,7 +55,7 @@ TEST_F(LinkKeyTest, IsMadeOnceAlsoByManyAtOnce) {
   EXPECT_EQ(files, 1);
 }
 
-TEST_F(LinkKeyTest, RefusesWhatIsNoFile) {
+TEST_F(LinkKeyTest, RefusesFoldersAndMissingFolders) {
   EXPECT_THAT(OpenLinkKey(folder_).status().message(),
               testing::HasSubstr("is not a regular file"));
   EXPECT_THAT(OpenLinkKey(folder_ + "/none/key").status().message(),

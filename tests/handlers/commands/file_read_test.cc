@@ -130,7 +130,7 @@ TEST_F(FileReadTest, ReadsAnEmptyFile) {
   EXPECT_EQ(answer.payload.bytes, "");
 }
 
-TEST_F(FileReadTest, RefusesWhatItMayNotRead) {
+TEST_F(FileReadTest, RefusesUnreadableFiles) {
   Write(allowed() / "locked", "text");
   fs::permissions(allowed() / "locked", fs::perms::none);
   // Root may read every file, so the test runs as another user for a moment.

@@ -155,7 +155,7 @@ TEST_F(AccountTest, GivesTheAmountBackIfItDoesNotArrive) {
   EXPECT_EQ(Balance(b), 3);
 }
 
-TEST_F(AccountTest, RefusesWhatItCannotDo) {
+TEST_F(AccountTest, RefusesImpossibleRequests) {
   const Pid a = Open(10);
   const Pid b = Open(0);
   EXPECT_EQ(Transfer(a, b, "t", 11).status().code(), Code::kFailedPrecondition);

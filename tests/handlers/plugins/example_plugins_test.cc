@@ -65,7 +65,7 @@ TEST(CounterTest, AddsAnswersAndStops) {
   });
 }
 
-TEST(CounterTest, AskedFromOutsideItWritesToTheLog) {
+TEST(CounterTest, CounterAskedFromOutsideWritesToTheLog) {
   Plugged harness("counter");
   harness.Deliver(harness.Submit("counter"), "get");
   harness.Run();
@@ -74,7 +74,7 @@ TEST(CounterTest, AskedFromOutsideItWritesToTheLog) {
   EXPECT_THAT(harness.log()[0].text, HasSubstr("counter: 0"));
 }
 
-TEST(CounterTest, AnswersWhatItCannotDo) {
+TEST(CounterTest, AnswersImpossibleRequestsWithAnError) {
   Plugged harness("counter");
   const Pid probe = harness.Probe();
   const Pid counter = harness.Submit("counter", "run", "9223372036854775807");
@@ -109,7 +109,7 @@ TEST(CounterTest, RefusesAnInputThatIsNoInteger) {
       HasSubstr("'1.5'"));
 }
 
-TEST(CounterTest, CancelledItEndsWithItsValue) {
+TEST(CounterTest, CancelledCounterEndsWithItsValue) {
   Plugged harness("counter");
   const Pid counter = harness.Submit("counter", "run", "3");
   harness.Cancel(counter, "enough");
@@ -308,14 +308,14 @@ TEST_F(OrderTest, CompensatesAPaymentThatDoesNotCome) {
   ExpectCompensated(order, "payment timed out");
 }
 
-TEST_F(OrderTest, CancelledBeforeThePaymentItCompensates) {
+TEST_F(OrderTest, OrderCancelledBeforeThePaymentCompensates) {
   const Pid order = Submit();
   harness_.Run();
   harness_.Cancel(order, "shop closes");
   ExpectCompensated(order, "cancelled: shop closes");
 }
 
-TEST_F(OrderTest, CancelledDuringThePaymentItWaitsForItsOutcome) {
+TEST_F(OrderTest, OrderCancelledDuringThePaymentWaitsForItsOutcome) {
   const Pid order = AtThePayment();
   harness_.Cancel(order, "shop closes");
   harness_.Run();

@@ -98,7 +98,7 @@ TEST_F(CoroutineCancelTest, DuringSleep) {
   EXPECT_EQ(process().failure_text, "enough");
 }
 
-TEST_F(CoroutineCancelTest, InANestedTaskItUnwindsThroughAll) {
+TEST_F(CoroutineCancelTest, CancelInANestedTaskUnwindsThroughAllTasks) {
   const auto inner = [this](Context& ctx) -> Task<> {
     const Destroyed destroyed(trace_, "inner");
     co_await ctx.Receive();
@@ -112,7 +112,7 @@ TEST_F(CoroutineCancelTest, InANestedTaskItUnwindsThroughAll) {
   EXPECT_THAT(trace_, ElementsAre("~inner", "~outer"));
 }
 
-TEST_F(CoroutineCancelTest, BeforeTheFirstStepItArrivesAtTheFirstWait) {
+TEST_F(CoroutineCancelTest, CancelBeforeTheFirstStepArrivesAtTheFirstWait) {
   ScriptCoroutine::body = [this](Context& ctx) -> Task<Result<>> {
     trace_.emplace_back("started");
     co_await ctx.Receive();
@@ -188,7 +188,7 @@ TEST_F(CoroutineCancelTest, DuringWithTimeout) {
   ExpectCleanUpAndEnd();
 }
 
-TEST_F(CoroutineCancelTest, ShieldHoldsItBackUntilTheNextWait) {
+TEST_F(CoroutineCancelTest, ShieldHoldsTheCancelBackUntilTheNextWait) {
   StartCleaningUp([this](Context& ctx) -> Task<> {
     const auto paid = co_await ctx.Shield(ctx.Run("charge"));
     trace_.emplace_back(paid.value().bytes);
@@ -260,7 +260,7 @@ TEST_F(CoroutineCancelTest, AfterAShieldAnUncancelledEndIsPossible) {
   EXPECT_EQ(process().result.bytes, "receipt");
 }
 
-TEST_F(CoroutineCancelTest, ShieldsOfTwoBranchesBothHoldItBack) {
+TEST_F(CoroutineCancelTest, ShieldsOfTwoBranchesBothHoldTheCancelBack) {
   Start([](Context& ctx) -> Task<Result<>> {
     const auto shielded = [](Context& own, std::string command) -> Task<> {
       (void)co_await own.Shield(own.Run(std::move(command)));
@@ -277,7 +277,7 @@ TEST_F(CoroutineCancelTest, ShieldsOfTwoBranchesBothHoldItBack) {
   EXPECT_EQ(process().failure, Code::kCancelled);
 }
 
-TEST_F(CoroutineCancelTest, ShieldThatLosesNoLongerHoldsItBack) {
+TEST_F(CoroutineCancelTest, ShieldThatLosesNoLongerHoldsTheCancelBack) {
   Start([](Context& ctx) -> Task<Result<>> {
     co_await WhenAny(ctx.Shield(ctx.Run("slow")), ctx.Receive("go"));
     co_await ctx.Receive();
@@ -287,7 +287,7 @@ TEST_F(CoroutineCancelTest, ShieldThatLosesNoLongerHoldsItBack) {
   EXPECT_EQ(Cancel(), ACTORD_STEP_FAIL);
 }
 
-TEST_F(CoroutineCancelTest, TryMakesItAnError) {
+TEST_F(CoroutineCancelTest, TryMakesTheCancelAnError) {
   Start([](Context& ctx) -> Task<Result<>> {
     const auto slept = co_await Try(ctx.Sleep(1h));
     EXPECT_FALSE(slept.ok());

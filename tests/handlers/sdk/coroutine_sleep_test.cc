@@ -29,7 +29,7 @@ TEST_F(SleepTest, WakesWhenItsTimerCompletes) {
   EXPECT_EQ(Complete(TheTag()), ACTORD_STEP_DONE);
 }
 
-TEST_F(SleepTest, DefaultTimeoutOfYieldsDoesNotCutItShort) {
+TEST_F(SleepTest, DefaultTimeoutOfYieldsDoesNotShortenASleep) {
   Start([](Context& ctx) -> Task<Result<>> {
     co_await ctx.Sleep(24h * 365);
     co_return "";
@@ -37,7 +37,7 @@ TEST_F(SleepTest, DefaultTimeoutOfYieldsDoesNotCutItShort) {
   EXPECT_GT(process().yields.at(0).timeout_ns, 365ull * 24 * 3600 * 1000000000);
 }
 
-TEST_F(SleepTest, WithoutADurationItDoesNotWait) {
+TEST_F(SleepTest, SleepWithoutADurationDoesNotWait) {
   EXPECT_EQ(Start([](Context& ctx) -> Task<Result<>> {
               co_await ctx.Sleep(0s);
               co_await ctx.Sleep(-5s);

@@ -327,7 +327,7 @@ TEST_F(CoroutineTest, ContinueGoesOnInTheNextStep) {
   EXPECT_EQ(Step(), ACTORD_STEP_DONE);
 }
 
-TEST_F(CoroutineTest, TerminatedWhileItWaitsItRunsDestructorsAlone) {
+TEST_F(CoroutineTest, TerminatedCoroutineRunsOnlyItsDestructors) {
   const auto nested = [this](Context& ctx) -> Task<> {
     const Destroyed inner(trace_, "inner");
     try {

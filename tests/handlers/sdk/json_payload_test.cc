@@ -15,7 +15,7 @@ TEST(JsonPayload, GoesThereAndBack) {
   EXPECT_EQ(ParseJson(payload).value(), value);
 }
 
-TEST(JsonPayload, WithoutAContentTypeItIsJson) {
+TEST(JsonPayload, PayloadWithoutAContentTypeIsJson) {
   EXPECT_EQ(ParseJson("[1]").value(), json::array({1}));
 }
 

@@ -160,7 +160,7 @@ TEST_F(LostChildren, TemporaryOnesAreForgotten) {
   EXPECT_TRUE(plan_->is_started());
 }
 
-TEST_F(LostChildren, OneThatWasBeingStoppedHasStopped) {
+TEST_F(LostChildren, ChildThatWasBeingStoppedHasStopped) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a"), ChildOf("b")});
   ASSERT_TRUE(plan_->StopChild("a", 1).ok());
   ASSERT_TRUE(plan_->RestartChild("b", 2).ok());
@@ -173,7 +173,7 @@ TEST_F(LostChildren, OneThatWasBeingStoppedHasStopped) {
   EXPECT_TRUE(plan_->is_started());
 }
 
-TEST_F(LostChildren, OneThatDoesNotStartAgainCountsAsUsual) {
+TEST_F(LostChildren, ChildThatDoesNotStartAgainCountsAsUsual) {
   BeginAndStartAll(Strategy::kOneForOne, {ChildOf("a"), ChildOf("b")},
                    /*intensity=*/1);
   Restarts({"a", "b"});

@@ -18,7 +18,7 @@ TEST_F(PlanTest, StartsEachWhenTheInitOfTheOneBeforeHasReturned) {
   EXPECT_TRUE(plan_->is_started());
 }
 
-TEST_F(PlanTest, WithoutChildrenItHasStarted) {
+TEST_F(PlanTest, SupervisorWithoutChildrenHasStarted) {
   Begin(Strategy::kOneForOne, {});
   EXPECT_THAT(Next(), IsEmpty());
   EXPECT_TRUE(plan_->is_started());

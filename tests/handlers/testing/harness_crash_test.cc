@@ -143,7 +143,7 @@ TEST_F(HarnessCrash, AVolatileTypeIsLeftAlone) {
   EXPECT_EQ(counts.snapshots, 0);
 }
 
-TEST_F(HarnessCrash, WithoutItNoImageIsTaken) {
+TEST_F(HarnessCrash, HarnessWithoutCrashesTakesNoImage) {
   Harness harness(kPlugin);
   const Pid pid = harness.Submit("tally", "", "is never ready");
   harness.Run();

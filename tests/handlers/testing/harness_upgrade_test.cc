@@ -138,7 +138,7 @@ TEST(HarnessUpgrade, ACloseThatThrowsAfterABrokenRuleIsLogged) {
   EXPECT_NE(harness.log()[0].text.find("cannot close"), std::string::npos);
 }
 
-TEST(HarnessUpgrade, WithoutTheFunctionsItIsAMistakeOfTheTest) {
+TEST(HarnessUpgrade, UpgradeWithoutTheFunctionsIsAMistakeOfTheTest) {
   Harness harness(kTimers);
   const Pid pid = harness.Submit("timer");
   EXPECT_THROW(static_cast<void>(harness.Upgrade<Old>(pid)), ExpectationFailed);
