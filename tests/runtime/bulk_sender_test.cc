@@ -39,7 +39,7 @@ class BulkSenderTest : public RuntimeTest {
 INSTANTIATE_TEST_SUITE_P(Workers, BulkSenderTest, ::testing::Values(1, 2, 8));
 
 // More than fit into its list, and fewer.
-TEST_P(BulkSenderTest, AllThatItMadeReadyRuns) {
+TEST_P(BulkSenderTest, AllReadiedReceiversRun) {
   RuntimeOptions options;
   options.workers = GetParam();
   Start(options);

@@ -60,7 +60,7 @@ TEST_F(Interleaving, MessageInHandGoesBeforeTheQueue) {
 
 // What a step sends to a child that it has just spawned: in order, with what it
 // is sent later behind it, and within the mailbox's limit.
-TEST_F(Interleaving, AChildGetsInOrderWhatItsParentSendsItAtOnce) {
+TEST_F(Interleaving, ChildGetsTheFirstMessagesOfItsParentInOrder) {
   RuntimeOptions options;
   options.max_mailbox_messages = 3;
   Start(options);

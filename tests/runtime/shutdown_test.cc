@@ -34,7 +34,7 @@ TEST_P(ShutdownTest, EmptyRuntimeShutsDownAtOnce) {
             0u);
 }
 
-TEST_P(ShutdownTest, AStartAfterItStartsNothing) {
+TEST_P(ShutdownTest, AStartAfterTheShutdownStartsNothing) {
   StartWith(GetParam());
   runtime_->Shutdown(ShutdownMode::kNow, absl::ZeroDuration());
   const auto threads = [] {

@@ -55,7 +55,7 @@ TEST_F(DeadLettersTest, TheOldestGoFirstWhenTheyTakeTooMuch) {
   EXPECT_EQ(Forgotten(), 4u);
 }
 
-TEST_F(DeadLettersTest, OneThatIsLargerThanAllTheRoomDisplacesNoOther) {
+TEST_F(DeadLettersTest, LetterLargerThanAllTheRoomDisplacesNoOther) {
   SetLimits(1000, 1000);
   Add("a");
   Add("huge", kReceiver, Reason::kEnded, std::string(1000, 'x'));

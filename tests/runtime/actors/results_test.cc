@@ -285,7 +285,7 @@ TEST_F(ResultsTest, AllOfAnOutcomeIsKept) {
   EXPECT_EQ(outcome->ended_unix_ns, 5u);
 }
 
-TEST_F(ResultsTest, OneThatIsTooLargeIsNotKeptAndDisplacesNoOther) {
+TEST_F(ResultsTest, TooLargeResultIsNotKeptAndDisplacesNoOther) {
   Results results(limits_, clock_);
   for (uint32_t i = 0; i < 64; ++i) {
     results.Put(PidOf(i), OutcomeOf("small"), true, kNothing);

@@ -51,7 +51,7 @@ TEST_F(Dormant, IdleProcessLeavesTheMemoryAndComesBackWithAMessage) {
   EXPECT_EQ(DormantNow(), 0u);
 }
 
-TEST_F(Dormant, StartWithoutItBringsIdleProcessesIntoMemory) {
+TEST_F(Dormant, StartWithoutPassivationBringsIdleProcessesIntoMemory) {
   const Pid pid = world_.NewAccount(5);
   world_.Stop();
   RuntimeOptions options;
@@ -276,7 +276,7 @@ TEST_F(Dormant, CancelAndTerminateReachIt) {
   EXPECT_EQ(world_.runtime().Stats().processes_live, 0u);
 }
 
-TEST_F(Dormant, EndOfWhatItWatchesWakesIt) {
+TEST_F(Dormant, EndOfAWatchedProcessWakesTheWatcher) {
   const Pid watcher = world_.NewPuppet();
   const Pid watched = world_.NewPuppet();
   world_.Tell(watcher, "monitor", FormatPid(watched));
@@ -295,7 +295,7 @@ TEST_F(Dormant, EndOfWhatItWatchesWakesIt) {
   EXPECT_NE(world_.NotesOf(watcher), before);
 }
 
-TEST_F(Dormant, StrangerNeitherWakesItNorLearnsOfIt) {
+TEST_F(Dormant, StrangerNeitherWakesAProcessNorLearnsOfIt) {
   constexpr Owner kAlice{1};
   constexpr Owner kBob{2};
   SubmitRequest request{"account", "", {"5", ""}, {}};
@@ -322,7 +322,7 @@ TEST_F(Dormant, StrangerNeitherWakesItNorLearnsOfIt) {
   EXPECT_FALSE(IsDormant(pid));
 }
 
-TEST_F(Dormant, ListsShowItAndWakeNobody) {
+TEST_F(Dormant, ListsShowDormantProcessesAndWakeNone) {
   const Pid awake = world_.NewAccount(1);
   const Pid asleep = world_.NewAccount(2);
   for (int i = 0; i < 20; ++i) {

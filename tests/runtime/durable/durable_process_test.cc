@@ -213,7 +213,7 @@ TEST_F(DurableProcess, TerminateEndsIt) {
   EXPECT_EQ((**outcome)->kind, EndKind::kTerminated);
 }
 
-TEST_F(DurableProcess, StepThatThrowsEndsItForEver) {
+TEST_F(DurableProcess, StepThatThrowsEndsTheProcessForEver) {
   const Pid pid = world_.NewAccount(5);
   world_.Send(pid, "throw", "");
   world_.Settle();

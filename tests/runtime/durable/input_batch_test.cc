@@ -34,7 +34,7 @@ class InputBatchTest : public ::testing::Test {
   std::vector<std::pair<uint64_t, absl::Status>> refused_;
 };
 
-TEST_F(InputBatchTest, AllOfItIsDurableWithItsPosition) {
+TEST_F(InputBatchTest, WholeBatchIsDurableWithItsPosition) {
   const Pid one = world_.NewAccount(0);
   const Pid two = world_.NewAccount(0);
   // Several groups.

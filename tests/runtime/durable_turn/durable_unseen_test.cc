@@ -116,7 +116,7 @@ TEST(DurableUnseen, UnseenMessageIsADeadLetterIfInitRefuses) {
   }
 }
 
-TEST(DurableUnseen, MessagesOfVolatileSendersComeBehindThem) {
+TEST(DurableUnseen, MessagesOfVolatileSendersComeBehindUnseenOnes) {
   DurableWorld world;
   const Pid hoard = StartHoard(world);
   const Pid sender = world.NewPuppet("volatile", /*durable=*/false);
@@ -132,7 +132,7 @@ TEST(DurableUnseen, MessagesOfVolatileSendersComeBehindThem) {
 }
 
 // A restart puts the messages of the mailbox behind the handed-on messages.
-TEST(DurableUnseen, LoggedMessagesOfTheMailboxComeBehindThemAfterARestart) {
+TEST(DurableUnseen, LoggedMessagesComeBehindUnseenOnesAfterARestart) {
   for (int turns = 1; turns <= 4; ++turns) {
     SCOPED_TRACE(turns);
     DurableWorld world(1 + static_cast<uint64_t>(turns));
@@ -151,7 +151,7 @@ TEST(DurableUnseen, LoggedMessagesOfTheMailboxComeBehindThemAfterARestart) {
   }
 }
 
-TEST(DurableUnseen, ProcessEndsIfTheyDoNotFitIntoARecord) {
+TEST(DurableUnseen, ProcessEndsIfUnseenMessagesDoNotFitIntoARecord) {
   DurableWorld world;
   const Pid hoard = StartHoard(world);
   // The fixture's records have 256 KiB.

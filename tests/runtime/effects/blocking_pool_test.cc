@@ -43,7 +43,7 @@ TEST(BlockingPool, StartsAsManyThreadsAsAreNeededAndNoMoreThanItMay) {
   while (inside != 10) std::this_thread::yield();
 }
 
-TEST(BlockingPool, RefusesWhatIsTooMuch) {
+TEST(BlockingPool, RefusesWorkAboveItsLimit) {
   BlockingPool pool(0, 2);
   int ran = 0;
   EXPECT_TRUE(pool.Post([&] { ++ran; }));

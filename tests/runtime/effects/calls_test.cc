@@ -84,7 +84,7 @@ TEST_F(Called, AnErrorIsAnAnswer) {
   EXPECT_THAT(Told("caller"), ElementsAre("c:11:too far"));
 }
 
-TEST_F(Called, AnotherMayAnswerWhenItLikes) {
+TEST_F(Called, AnotherProcessMayAnswerLater) {
   Start();
   Begin("other");
   Call();
@@ -164,7 +164,7 @@ TEST_F(Called, AFullMailboxRefuses) {
   EXPECT_THAT(Told("caller"), ElementsAre(HasSubstr("c:8:the mailbox")));
 }
 
-TEST_F(Called, TheLimitOfYieldsCountsThem) {
+TEST_F(Called, TheLimitOfYieldsCountsCalls) {
   RuntimeOptions options;
   options.max_yields = 2;
   Start(options);
@@ -202,7 +202,7 @@ TEST_F(Called, AStepThatFailsAnswersNothing) {
   EXPECT_THAT(Told("caller"), ElementsAre(HasSubstr("c:10:")));
 }
 
-TEST_F(Called, TheVeryStepThatSeesItMayFail) {
+TEST_F(Called, TheVeryStepThatSeesTheCallMayFail) {
   Start();
   pids_["failing"] = core_->Submit([](Events events, StepOutput& out) {
     if (!events.empty()) out.Fail(Code::kAborted, "by intention");
@@ -318,7 +318,7 @@ TEST_F(Called, FromOutsideEveryErrorHasAReason) {
                   HasSubstr("CALLEE_ENDED"), HasSubstr("PROCESS_ENDED")));
 }
 
-TEST_F(Called, FromOutsideItCanBeGivenUp) {
+TEST_F(Called, CallFromOutsideCanBeGivenUp) {
   Start();
   const Calls::Id id = CallFromOutside(pids_["callee"]);
   EXPECT_TRUE(core().calls.Cancel(id));

@@ -197,7 +197,7 @@ TEST_F(JournalTest, IsBehindAboveItsBoundUntilHalfOfItIsFree) {
   EXPECT_EQ(events_->caught_up(), 1);
 }
 
-TEST_F(JournalTest, WithoutRoomItIsBehindAndResumesByItself) {
+TEST_F(JournalTest, JournalWithoutRoomIsBehindAndResumesByItself) {
   Open();
   WorkAll();
   disk_.set_capacity(3 << 20 | 64 << 10);  // three segments, and META

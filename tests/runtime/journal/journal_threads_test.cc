@@ -320,7 +320,7 @@ TEST_P(JournalFaultThreadsTest, CallerWhoseSyncFailsIsNotToldThatItIsDurable) {
   EXPECT_LE(journal_->DurableLsn(), lsn);
 }
 
-TEST_P(JournalFaultThreadsTest, WithoutRoomItWaitsAndResumesByItself) {
+TEST_P(JournalFaultThreadsTest, JournalWithoutRoomWaitsAndResumesByItself) {
   Open();
   Await([&] { return disk_.Files().size() == 5; });
   disk_.set_capacity(3 << 20 | 64 << 10);

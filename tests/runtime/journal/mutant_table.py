@@ -39,7 +39,8 @@ MUTANTS = {
     "ENTERS_LAST_SEGMENT": (
         "runtime/journal/segments.cc", "if (Spares() < 2) return nullptr;",
         "if (Spares() < 1) return nullptr;",
-        "the newest segment is written to", "JournalTest.WithoutRoomItIsBehindAndResumesByItself"),
+        "the newest segment is written to",
+        "JournalTest.JournalWithoutRoomIsBehindAndResumesByItself"),
     "MISSING_END_UNSEEN": (
         "runtime/journal/group_walk.cc", "  if (recovered_.last && IsLastFile()) {\n",
         "  if (false) {\n", "a missing newest segment is not noticed",
@@ -92,5 +93,5 @@ MUTANTS = {
         "runtime/journal/journal_threads.cc", "  if (pending_.records == 0) {\n"
         "    pending_ =", "  {\n    pending_ =",
         "a group that has no room is forgotten",
-        "JournalTest.WithoutRoomItIsBehindAndResumesByItself"),
+        "JournalTest.JournalWithoutRoomIsBehindAndResumesByItself"),
 }

@@ -161,7 +161,7 @@ TEST_F(FairQueueTest, IsNotFairForOneOwner) {
   EXPECT_EQ(Take(16).size(), 16u);
 }
 
-TEST_F(FairQueueTest, WithoutOwnersItLooksAtNone) {
+TEST_F(FairQueueTest, QueueWithoutOwnersIsNotFair) {
   GlobalQueue queue;
   queue.Push(Make(kAlice));
   queue.Push(Make(kBob));

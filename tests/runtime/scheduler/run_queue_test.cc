@@ -47,7 +47,7 @@ TEST(RunQueue, OwnerTakesTheNewestOrTheOldest) {
   EXPECT_EQ(queue.Size(), 0u);
 }
 
-TEST(RunQueue, RefusesWhatDoesNotFitAndKeepsTheRest) {
+TEST(RunQueue, RefusesElementsWithoutRoomAndKeepsTheRest) {
   RunQueue<int> queue;
   Numbers<256> n(257);
   for (size_t i = 0; i < 256; ++i) ASSERT_TRUE(queue.Push(n[i])) << i;

@@ -118,7 +118,7 @@ TEST_F(SchedulerTest, ProcessesReadiedByTimersWakeNobodyAtFirst) {
   EXPECT_TRUE(scheduler.HasWorkToTell(here));
 }
 
-TEST_F(SchedulerTest, FromOutsideItGoesToTheGlobalQueue) {
+TEST_F(SchedulerTest, ProcessFromOutsideGoesToTheGlobalQueue) {
   Scheduler scheduler(2, clock_);
   scheduler.Enqueue((*this)[0], nullptr);
   EXPECT_TRUE(scheduler.HasWork());

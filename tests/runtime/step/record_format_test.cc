@@ -83,7 +83,7 @@ TEST_F(RecordCodec, KeepsAnUnknownItemThatMayBeSkipped) {
   EXPECT_EQ(Again(record), record);
 }
 
-TEST_F(RecordCodec, RefusesWhatItMayNotSkip) {
+TEST_F(RecordCodec, RefusesUnknownItemsAndKinds) {
   EXPECT_EQ(
       Again(With(OneOfEachKind(), ItemOf(1000, 0, "later"))),
       "refused: the item of kind 1000: this version does not know it, and "
@@ -101,7 +101,7 @@ TEST_F(RecordCodec, RefusesARecordThatIsCut) {
   }
 }
 
-TEST_F(RecordCodec, RefusesWhatIsNotWhole) {
+TEST_F(RecordCodec, RefusesMalformedItems) {
   EXPECT_EQ(Again(ItemOf(2, 0, "")).rfind("refused: a record has one input", 0),
             0u);
   const std::string cancel = ItemOf(38, 0, std::string(9, '\0'));

@@ -80,7 +80,7 @@ TEST_F(CpuLatencyTest, FileThatCannotBeWrittenIsNamed) {
 
 // What the kernel heeds is the shortest of all wishes. Without the right to the
 // device there is no runtime.
-TEST_F(CpuLatencyTest, ARuntimeHoldsItWhileItLives) {
+TEST_F(CpuLatencyTest, ARuntimeHoldsTheRequestWhileItLives) {
   const Catalog catalog;
   RuntimeOptions options;
   options.workers = 1;

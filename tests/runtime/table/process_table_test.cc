@@ -118,7 +118,7 @@ TEST_F(ProcessTableTest, ASlotWhoseGenerationsAreUsedUpTakesNoRoom) {
   EXPECT_EQ(reserve(), nullptr);
 }
 
-TEST(TypeLimits, OneThatIsRefusedRefusesNoOther) {
+TEST(TypeLimits, RefusedTakeRefusesNoOther) {
   ProcessType type;
   type.name = "limited";
   TypeLimits limits({{.process_type = "limited", .max_processes = 1}});

@@ -143,7 +143,7 @@ TEST_P(CoroutineLife, FramesMayEndOnAnotherThread) {
   }
 }
 
-TEST_P(CoroutineLife, CancelledItCleansUpAndEndsAsCancelled) {
+TEST_P(CoroutineLife, CancelledCoroutineCleansUpAndEndsAsCancelled) {
   StartCoroutines();
   std::string cleaned_up;
   const Pid pid = MustSubmitBody([&](Context& ctx) -> Task<Result<>> {
@@ -160,7 +160,7 @@ TEST_P(CoroutineLife, CancelledItCleansUpAndEndsAsCancelled) {
   EXPECT_EQ(cleaned_up, "clean");
 }
 
-TEST_P(CoroutineLife, CancelledOfItsOwnAccordItHasFailed) {
+TEST_P(CoroutineLife, CoroutineThatCancelsItselfHasFailed) {
   StartCoroutines();
   const Pid pid = MustSubmitBody([](Context&) -> Task<Result<>> {
     co_return actord::Status(actord::Code::kCancelled, "nobody asked");
@@ -168,7 +168,7 @@ TEST_P(CoroutineLife, CancelledOfItsOwnAccordItHasFailed) {
   EXPECT_EQ(MustAwait(pid).kind, EndKind::kFailed);
 }
 
-TEST_P(CoroutineLife, StepThatFailsEndsItWhereItStandsWithoutItsEffects) {
+TEST_P(CoroutineLife, FailedStepEndsTheCoroutineWithoutItsEffects) {
   StartCoroutines();
   std::atomic<bool> caught = false;
   const Pid other = MustSubmitBody([&](Context& ctx) -> Task<Result<>> {
@@ -186,7 +186,7 @@ TEST_P(CoroutineLife, StepThatFailsEndsItWhereItStandsWithoutItsEffects) {
   EXPECT_EQ(runtime_->Stats().messages_sent, 0u);
 }
 
-TEST_P(CoroutineLife, TerminateDestroysItWhereItStands) {
+TEST_P(CoroutineLife, TerminateDestroysTheCoroutineWhereItStands) {
   StartCoroutines();
   const Pid pid = MustSubmitBody([](Context& ctx) -> Task<Result<>> {
     const Alive here;

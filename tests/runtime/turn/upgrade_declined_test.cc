@@ -30,7 +30,7 @@ using DeclinesAlone = VersionsTest;
 class Declines : public VersionsTest,
                  public ::testing::WithParamInterface<Refusal> {};
 
-TEST_P(Declines, AndGoesOnAsItWas) {
+TEST_P(Declines, ProcessDeclinesAndGoesOnUnchanged) {
   const Pid pid = BeginVersioned("a");
   const Pid other = BeginVersioned("b");
   next_act_ = [](StepOutput& out) { out.Yield("ext"); };

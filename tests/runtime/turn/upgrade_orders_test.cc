@@ -95,7 +95,7 @@ TEST_F(UpgradeOrders, AShutdownDuringTheUpgradeIsNotFollowedByAStep) {
   EXPECT_EQ(outcome->kind, EndKind::kTerminated);
 }
 
-TEST_F(UpgradeOrders, OneThatIsCalledOffIsForgotten) {
+TEST_F(UpgradeOrders, CalledOffUpgradeIsForgotten) {
   const Pid pid = BeginVersioned("a");
   Versioned<1>::script.snapshot = [](const std::string&) {
     return SnapshotResult::NotNow();
@@ -109,7 +109,7 @@ TEST_F(UpgradeOrders, OneThatIsCalledOffIsForgotten) {
   EXPECT_EQ(core_->process(pid).upgrading, nullptr);
 }
 
-TEST_F(UpgradeOrders, OneThatHasDeclinedACalledOffOneIsNotCounted) {
+TEST_F(UpgradeOrders, ProcessThatDeclinedACalledOffUpgradeIsNotCounted) {
   const Pid pid = BeginVersioned("a");
   Versioned<2>::script.restore = [](auto&, auto&, auto&) {
     return actord::Status(actord::Code::kInvalidArgument, "no");

@@ -137,7 +137,7 @@ TEST_F(Upgrade, RestoreIsToldMethodVersionAndState) {
   EXPECT_THAT(Steps(), ElementsAre("v2 restored"));
 }
 
-TEST_F(Upgrade, OneThatSaysNotNowIsAskedAgainAfterItsNextStepAndNotBefore) {
+TEST_F(Upgrade, ProcessThatSaysNotNowIsAskedAgainAfterItsNextStep) {
   const Pid pid = BeginVersioned("a");
   int asked = 0;
   bool busy = true;
@@ -224,7 +224,7 @@ TEST_F(Upgrade, AnUpgradeAfterAStepThatBlockedLeavesItBlocked) {
   EXPECT_THAT(Steps(), ElementsAre("v1 a", "v1 a m:1:", "v2 a", "v2 a m:2:"));
 }
 
-TEST_F(Upgrade, OneThatWasAskedToEndStaysAsItIs) {
+TEST_F(Upgrade, ProcessThatWasAskedToEndStaysAsItIs) {
   Begin("unused");
   const Pid pid = core_->Submit(actord::testing::Script{}, "cancellable");
   // The type of the test above has no versions; this one is replaced whole.

@@ -105,7 +105,7 @@ class OfKind : public UpgradeYields,
   Tag tag_ = 0;
 };
 
-TEST_P(OfKind, NothingOfItReachesTheNewVersion) {
+TEST_P(OfKind, NothingOfTheYieldReachesTheNewVersion) {
   YieldIt();
   EXPECT_EQ(core_->process(pid_).yields_count, 1u);
   LoadAndRun<Versioned<2>>("2");
@@ -119,7 +119,7 @@ TEST_P(OfKind, NothingOfItReachesTheNewVersion) {
   Act1([this](StepOutput& out) { EXPECT_GT(out.Yield("ext"), tag_); });
 }
 
-TEST_P(OfKind, ReachesTheVersionThatHasTakenItOverOnce) {
+TEST_P(OfKind, YieldReachesTheVersionThatHasTakenItOverOnce) {
   YieldIt();
   Adopt<2>({tag_});
   LoadAndRun<Versioned<2>>("2");
@@ -134,7 +134,7 @@ TEST_P(OfKind, ReachesTheVersionThatHasTakenItOverOnce) {
   EXPECT_THAT(Steps(), ElementsAre("v3 a"));
 }
 
-TEST_P(OfKind, CompletedAndNotSeenItCanStillBeTakenOver) {
+TEST_P(OfKind, CompletedUnseenYieldCanStillBeTakenOver) {
   YieldIt();
   GetParam().complete(*this);
   Steps();
@@ -149,7 +149,7 @@ TEST_P(OfKind, CompletedAndNotSeenItCanStillBeTakenOver) {
   ExpectNoYields(pid_);
 }
 
-TEST_P(OfKind, CompletedAndNotSeenItIsDropped) {
+TEST_P(OfKind, CompletedUnseenYieldIsDropped) {
   YieldIt();
   ASSERT_TRUE(Load<Versioned<2>>("2").ok());
   GetParam().complete(*this);
@@ -171,7 +171,7 @@ TEST_P(OfKind, EachOfTwoUpgradesHasToTakeTheYieldOver) {
   ExpectNoYields(pid_);
 }
 
-TEST_P(OfKind, ADeclinedUpgradeLeavesItToTheOldVersion) {
+TEST_P(OfKind, ADeclinedUpgradeLeavesTheYieldToTheOldVersion) {
   YieldIt();
   Versioned<2>::script.restore = [this](auto&, auto&, RestoreContext& context) {
     EXPECT_TRUE(context.AdoptYield(tag_));
@@ -297,7 +297,7 @@ TEST_F(OnItsWay, FencedCompletionWakesNoBlockedProcess) {
               HasSubstr("Step blocked without an outstanding yield"));
 }
 
-TEST_F(OnItsWay, FencedItIsNobodysInTheNextUpgrade) {
+TEST_F(OnItsWay, FencedCompletionCannotBeAdoptedByTheNextUpgrade) {
   // As an upgrade has left it whose fence the completion has not reached.
   Process& process = core_->process(pid_);
   process.upgrading = new Upgrading;
@@ -316,7 +316,7 @@ TEST_F(OnItsWay, FencedItIsNobodysInTheNextUpgrade) {
   EXPECT_EQ(process.yields_count, 1u);
 }
 
-TEST_F(OnItsWay, FencedItGoesWithItsProcess) {
+TEST_F(OnItsWay, FencedCompletionGoesWithItsProcess) {
   ASSERT_TRUE(Load<Versioned<2>>("2").ok());
   next_act_ = [](StepOutput& out) { out.Done(); };
   core_->Send(pid_, -1, "m");

@@ -107,7 +107,7 @@ class PriorityTest : public ::testing::Test {
   std::unique_ptr<SteppedCore> core_;
 };
 
-TEST_F(PriorityTest, SubmittedInRandomOrderTheyRunInThatOfTheirPriority) {
+TEST_F(PriorityTest, ProcessesSubmittedInRandomOrderRunByPriority) {
   Start(1);
   Random random(3);
   std::multiset<int> priorities;

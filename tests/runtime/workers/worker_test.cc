@@ -362,7 +362,7 @@ class WorkerLastLook : public WorkerTest {
   Pid late_;
 };
 
-TEST_F(WorkerLastLook, WorkThatComesAfterTheSearchKeepsItAwake) {
+TEST_F(WorkerLastLook, WorkAfterTheSearchKeepsTheWorkerAwake) {
   StartWithTimer();
   Did did = Did::kRan;
   // Every 16th turn asks before it looks: then it has found the work already.

@@ -78,7 +78,7 @@ class CompletionBytesTest : public LiveLimitsTest {
   int refused_ = 0;
 };
 
-TEST_F(CompletionBytesTest, AnAnswerAboveThemIsRefusedAndMayComeAgain) {
+TEST_F(CompletionBytesTest, AnAnswerAboveTheLimitIsRefusedAndMayComeAgain) {
   LimitTo(3);
   const Pid pid = SubmitHeld("exact", 50);
   const YieldResult result{kOk, {bytes_, ""}};
@@ -103,7 +103,7 @@ TEST_F(CompletionBytesTest, AnAnswerAboveThemIsRefusedAndMayComeAgain) {
   EXPECT_EQ(refused_, 46);
 }
 
-TEST_F(CompletionBytesTest, AHandlersCompletionAboveThemBecomesAnError) {
+TEST_F(CompletionBytesTest, AHandlersCompletionAboveTheLimitBecomesAnError) {
   LimitTo(2);
   const Pid pid = SubmitHeld("late", 3);
   const actord_payload payload{ToAbi(bytes_), {}};

@@ -163,7 +163,7 @@ TEST_F(DueTimers, TimersThatNobodyWaitsForAreNoWork) {
 }
 
 // That would be more than have turns until the next look.
-TEST_F(DueTimers, BesideOthersNotAllAreFiredUnlessTheyAreLate) {
+TEST_F(DueTimers, BesideOtherWorkOnlyLateTimersAreAllFired) {
   for (const bool late : {false, true}) {
     core_ = std::make_unique<SteppedCore>(2);
     const Pid continues = core_->Submit([](Events events, StepOutput& out) {
