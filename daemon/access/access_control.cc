@@ -16,7 +16,6 @@
 #include "runtime/system/assert.h"
 
 namespace actord::daemon {
-
 namespace {
 
 constexpr absl::Duration kRecheckInterval = absl::Seconds(1);
@@ -28,7 +27,7 @@ absl::Status Unauthenticated(std::string_view reason,
 }
 
 absl::Status WhyRefused(identity::Refusal refusal) {
-  const std::string_view message = identity::RefusalMessage(refusal);
+  const auto message = identity::RefusalMessage(refusal);
   switch (refusal) {
     case identity::Refusal::kMalformed:
       return Unauthenticated(runtime::reason::kTokenMalformed, message);
@@ -58,6 +57,19 @@ absl::Status RoleNotAllowed(const MethodRule& rule, identity::Role role) {
       absl::StrCat(std::string(rule.method), " needs the role ",
                    RolesThatMayCall(rule), ", and the token has the role ",
                    std::string(RoleName(role))));
+}
+
+// PERMISSION_DENIED: the holder of a valid token may not make the call.
+absl::Status CheckRights(const MethodRule& rule,
+                         const identity::Identity& identity) {
+  if (!MayCall(identity.role, rule)) return RoleNotAllowed(rule, identity.role);
+  if (SeesEnough(identity.sees, rule)) return absl::OkStatus();
+  return runtime::Error(
+      absl::StatusCode::kPermissionDenied, runtime::reason::kAllOwnersNeeded,
+      absl::StrCat(std::string(rule.method),
+                   " is about all owners and needs a token with see = \"all\"; "
+                   "the token sees only the owner ",
+                   identity.name));
 }
 
 std::shared_ptr<const identity::StoredToken> LocalAdministrator() {
@@ -243,11 +255,11 @@ absl::StatusOr<Access> AccessControl::Admit(
   Found found = FindToken(source);
   absl::Status status = found.why;
   std::string known_id = std::move(found.known_id);
-  if (found.token != nullptr && !MayCall(found.token->identity.role, *rule)) {
-    status = RoleNotAllowed(*rule, found.token->identity.role);
-    known_id = found.token->identity.token_id;
+  if (found.token != nullptr) {
+    status = CheckRights(*rule, found.token->identity);
   }
   if (!status.ok()) {
+    if (found.token != nullptr) known_id = found.token->identity.token_id;
     std::string by = source.peer();
     if (found.token != nullptr) {
       absl::StrAppend(&by, ", ", Who(found.token.get()));
@@ -313,9 +325,8 @@ absl::StatusOr<Access> AccessControl::Renew(const Access& access,
                                         "the token has been revoked"));
   }
   const identity::Identity& now = answer.token->identity;
-  if (!MayCall(now.role, *access.rule_)) {
-    return refuse(RoleNotAllowed(*access.rule_, now.role));
-  }
+  absl::Status permitted = CheckRights(*access.rule_, now);
+  if (!permitted.ok()) return refuse(std::move(permitted));
   absl::StatusOr<Access> renewed =
       Owned(Access(this, access.rule_, answer.token));
   if (!renewed.ok()) return renewed;

@@ -73,13 +73,14 @@ constexpr MethodRule kRules[] = {
     {.method = "ListLogLines",
      .needs = kOperate,
      .only_reads = true,
+     .of_all_owners = true,
      .requests = kRequestsOfList},
-    {.method = "SetLogLevel", .needs = kAdminister},
+    {.method = "SetLogLevel", .needs = kAdminister, .of_all_owners = true},
     {.method = "CutClient", .needs = kAdminister},
-    {.method = "LoadPlugin", .needs = kAdminister},
+    {.method = "LoadPlugin", .needs = kAdminister, .of_all_owners = true},
     // The backup holds the payloads of all owners.
-    {.method = "Backup", .needs = kAdminister},
-    {.method = "Shutdown", .needs = kAdminister},
+    {.method = "Backup", .needs = kAdminister, .of_all_owners = true},
+    {.method = "Shutdown", .needs = kAdminister, .of_all_owners = true},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "identity/identity.h"
 #include "identity/role.h"
 
 namespace actord::daemon {
@@ -31,6 +32,11 @@ struct MethodRule {
   // The answer gives a right to its holder.
   bool grants = false;
 
+  // The call shows the things of all owners, or changes the whole daemon. A
+  // holder who sees one owner may not make it, whatever the role. A method
+  // without this flag must leave out the things of other owners by itself.
+  bool of_all_owners = false;
+
   // The number of requests for which a call counts in the quota of its client.
   // A list examines many processes, and so counts more.
   uint32_t requests = 1;
@@ -43,9 +49,15 @@ struct MethodRule {
   }
 };
 
-// Whether the role may make the call, perhaps only for its own processes.
+// Whether the role may make the call, perhaps only for its own processes, or
+// only if the token sees all owners.
 constexpr bool MayCall(identity::Role role, const MethodRule& rule) {
   return Permits(role, rule.needs) || Permits(role, rule.needs_for_own);
+}
+
+// Whether the holder sees enough owners for the call.
+constexpr bool SeesEnough(identity::Sees sees, const MethodRule& rule) {
+  return !rule.of_all_owners || sees == identity::Sees::kAll;
 }
 
 // One rule for each method.

@@ -19,7 +19,8 @@ void WriteRights(const Access& access, v1::CallerRights* rights) {
     rights->set_role(std::string(identity::RoleName(identity->role)));
   }
   for (const MethodRule& rule : MethodRules()) {
-    if (identity == nullptr || MayCall(identity->role, rule)) {
+    if (identity == nullptr ||
+        (MayCall(identity->role, rule) && SeesEnough(identity->sees, rule))) {
       rights->add_methods(std::string(rule.method));
     }
   }

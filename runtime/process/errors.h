@@ -62,6 +62,7 @@ inline constexpr std::string_view kTokenUnchecked = "TOKEN_UNCHECKED";
 inline constexpr std::string_view kTokenChanged = "TOKEN_CHANGED";
 inline constexpr std::string_view kRoleNotAllowed = "ROLE_NOT_ALLOWED";
 inline constexpr std::string_view kNameNotAllowed = "NAME_NOT_ALLOWED";
+inline constexpr std::string_view kAllOwnersNeeded = "ALL_OWNERS_NEEDED";
 inline constexpr std::string_view kConnectionNotFound = "CONNECTION_NOT_FOUND";
 inline constexpr std::string_view kOwnerLimit = "OWNER_LIMIT";
 inline constexpr std::string_view kClientQuota = "CLIENT_QUOTA";

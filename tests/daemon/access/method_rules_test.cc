@@ -93,6 +93,19 @@ TEST(MethodRules, RequestsOfAuditedMethodsHoldNoPayload) {
   EXPECT_EQ(audited, 11);
 }
 
+TEST(MethodRules, ChangesOfTheWholeDaemonNeedSightOfAllOwners) {
+  for (const MethodRule& rule : MethodRules()) {
+    // CutClient finds only the connections of the caller's owner.
+    const bool is_of_the_daemon =
+        rule.needs == Permission::kAdminister && rule.method != "CutClient";
+    EXPECT_EQ(rule.of_all_owners,
+              is_of_the_daemon || rule.method == "ListLogLines")
+        << rule.method;
+    EXPECT_TRUE(SeesEnough(identity::Sees::kAll, rule));
+    EXPECT_EQ(SeesEnough(identity::Sees::kOwn, rule), !rule.of_all_owners);
+  }
+}
+
 TEST(MethodRules, TheDocsHaveTheSameTable) {
   std::string rows;
   for (const MethodRule& rule : MethodRules()) {
@@ -107,14 +120,15 @@ TEST(MethodRules, TheDocsHaveTheSameTable) {
                              : hides ? " without payloads |"
                                      : " yes |");
     }
-    absl::StrAppend(&rows, "\n");
+    absl::StrAppend(&rows, rule.of_all_owners ? " needed |\n" : " |\n");
   }
   std::ifstream file(ACTORD_TEST_ACCESS_DOCS);
   ASSERT_TRUE(file) << ACTORD_TEST_ACCESS_DOCS;
   std::ostringstream text;
   text << file.rdbuf();
-  EXPECT_NE(text.str().find("|---|---|---|---|---|---|---|\n" + rows + "\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.str().find("|---|---|---|---|---|---|---|---|\n" + rows + "\n"),
+      std::string::npos)
       << "the table should be:\n"
       << rows;
 }

@@ -18,17 +18,26 @@ METHODS = [method.name for method in SERVICE.methods]
 ROLES = ("viewer", "client", "worker", "operator", "admin")
 # Field 1 as a text of 127 bytes, which are missing: no request can be read from it.
 GARBAGE = b"\x0a\x7f"
-ROW = re.compile(r"\| `(\w+)` \| [a-z ]+ \|" + r" ?([a-z ]*?) ?\|" * 5 + "$", re.M)
+ROW = re.compile(r"\| `(\w+)` \| [a-z ]+ \|" + r" ?([a-z ]*?) ?\|" * 6 + "$", re.M)
 UNAUTHENTICATED = grpc.StatusCode.UNAUTHENTICATED
 DENIED = grpc.StatusCode.PERMISSION_DENIED
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 
 
+def rows():
+    """The rows of the table of methods in docs/access.md."""
+    return ROW.findall((places.SOURCE / "docs" / "access.md").read_text())
+
+
 def documented():
     """The roles that may call each method, as docs/access.md says."""
-    text = (places.SOURCE / "docs" / "access.md").read_text()
     return {name: {role for role, cell in zip(ROLES, cells) if cell}
-            for name, *cells in ROW.findall(text)}
+            for name, *cells in rows()}
+
+
+def of_all_owners():
+    """The methods that need a token which sees all owners, by the same page."""
+    return {name for name, *_, cell in rows() if cell == "needed"}
 
 
 def call(connection, method, metadata=()):

@@ -5,8 +5,11 @@ import re
 import signal
 
 import grpc
-from actord.v1 import (actor_service_pb2, client_pb2, outcome_pb2, process_pb2,
-                       watch_pb2, yield_pb2)
+from actord.v1 import (actor_service_pb2, client_pb2, log_pb2, outcome_pb2, process_pb2,
+                       status_pb2, watch_pb2, yield_pb2)
+from admin.api import UNARY, Api
+from admin.pages import admin_port
+from daemon.access_test import call, of_all_owners
 from harness.asks import Asks, Thing
 from harness.connection import CALL_SECONDS, refusal_of
 from harness.tokens import TokenCase, bearer, present
@@ -20,6 +23,7 @@ NAME, REQUEST_ID, MESSAGE_ID = "service", "request-1", "message-1"
 ORDER = b'{"order": "1", "amount_cents": 1, "hold_ms": 1}'
 STATUS = "/actord.v1.ActorService/GetStatus"
 DENIED = grpc.StatusCode.PERMISSION_DENIED
+MALFORMED = {"noSuchField": 1}
 
 
 def other_pid(pid):
@@ -38,7 +42,7 @@ class Tenants(TokenCase):
         bob_ops = self.token("operator", "--see", "own", name="bob")
         ops, carol = self.token("admin", name="ops"), self.token(
             "client", "--see", "all", name="carol")
-        self.carol_token = carol
+        self.carol_token, self.ops_token = carol, ops
         workers = {name: self.token("worker", "--work", "payment.*", name=name)
                    for name in ("tills", "others")}
         self.daemon = self.serve(
@@ -143,6 +147,46 @@ class EveryMethod(Tenants):
             with self.subTest(method=method):
                 for answer in getattr(asks, method)(thing):
                     self.assertEqual(answer[0], "OK", answer)
+
+
+class OfAllOwners(Tenants):
+
+    def test_calls_need_a_token_that_sees_them_all(self):
+        needed = of_all_owners()
+        # The table Asks has nothing to ask of them.
+        self.assertEqual(
+            needed, {method for method, ask in vars(Asks).items()
+                     if ask is Asks.Shutdown})
+        port, plain = admin_port(self.daemon), self.connect(self.daemon)
+        may = self.alice.stub.GetStatus(status_pb2.GetStatusRequest(with_caller=True),
+                                        timeout=CALL_SECONDS).caller.methods
+        for method in METHODS:
+            refusal = call(plain, method, bearer(self.alice_token))
+            over_json = None
+            if method in UNARY:
+                over_json = Api(port, self.alice_token).call(method, MALFORMED).refusal
+            with self.subTest(method=method):
+                if method in needed:
+                    self.assertEqual(refusal, (DENIED, "ALL_OWNERS_NEEDED"))
+                    self.assertIn(over_json, (None, (
+                        403, "permission_denied", "ALL_OWNERS_NEEDED")))
+                else:
+                    self.assertEqual(refusal[0], grpc.StatusCode.INVALID_ARGUMENT)
+                # The answer says which methods remain.
+                self.assertEqual(method in needed, method not in may)
+                self.assertEqual(call(plain, method, bearer(self.ops_token))[0],
+                                 grpc.StatusCode.INVALID_ARGUMENT)
+
+    def test_log_is_hidden_from_the_operator_of_one_owner(self):
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.bob_ops.stub.ListLogLines(log_pb2.ListLogLinesRequest(),
+                                           timeout=CALL_SECONDS)
+        self.assertEqual(
+            refusal_of(caught.exception).message,
+            "ListLogLines is about all owners and needs a token with see = \"all\"; "
+            "the token sees only the owner bob")
+        self.assertTrue(self.admin.stub.ListLogLines(
+            log_pb2.ListLogLinesRequest(), timeout=CALL_SECONDS).lines)
 
 
 class Pids(Tenants):
