@@ -2,12 +2,14 @@
 token bind each item."""
 
 import signal
+import threading
 import time
 
 import grpc
-from actord.v1 import watch_pb2
+from actord.v1 import backup_pb2, history_pb2, process_pb2, watch_pb2
 from harness.bulk import SendStream, SubmitStream, send_item, submit_item
-from harness.connection import refusal_of
+from harness.case import DURABLE
+from harness.connection import CALL_SECONDS, refusal_of
 from harness.responses import Responses
 from harness.tokens import TokenCase
 from harness.waiting import WAIT_SECONDS, eventually
@@ -28,10 +30,69 @@ class Watch(Responses):
         pass
 
 
+class History(Responses):
+
+    def __init__(self, stub, pid):
+        super().__init__()
+        self.call = stub.ReadHistory(history_pb2.ReadHistoryRequest(
+            pid=pid, follow=True))
+        self.read_on()
+        self.wait_for(lambda: self.responses, "the first entries")
+
+    def _add(self, response):
+        pass
+
+
+class Backup:
+    """A backup whose client reads the first piece, and the others only when it
+    waits for the end."""
+
+    def __init__(self, stub):
+        self.error = None  # known when wait has returned
+        self.call = stub.Backup(backup_pb2.BackupRequest())
+        next(self.call)
+
+    @property
+    def over(self):
+        return self.call.done()
+
+    def wait(self, seconds):
+        timer = threading.Timer(seconds, self.call.cancel)
+        timer.start()
+        try:
+            for _ in self.call:
+                pass
+        except grpc.RpcError as error:
+            return error
+        finally:
+            timer.cancel()
+        return None
+
+    def cancel(self):
+        self.call.cancel()
+
+
 class StreamCase(TokenCase):
 
+    def serve_all(self):
+        """A daemon that serves each kind of stream."""
+        return self.serve("--store", self.directory / "store")
+
+    def add_streams_of_the_store(self, daemon, token, streams):
+        actor = self.connect_with(daemon, token)
+        pids = [actor.submit("counter", durability=DURABLE) for _ in range(8)]
+        # More than flow control lets through to a client that does not read.
+        for pid in pids:
+            actor.stub.Send(process_pb2.SendRequest(
+                pid=pid, topic="noise", payload={"data": b"0" * 1_000_000}),
+                            timeout=CALL_SECONDS)
+        streams["ReadHistory"] = History(actor.stub, pids[0])
+        streams["Backup"] = Backup(self.connect_with(daemon, token).stub)
+        for name in ("ReadHistory", "Backup"):
+            self.addCleanup(streams[name].cancel)
+
     def open_all(self, daemon, token, worker_token=None):
-        """One stream of each kind, by its name."""
+        """One stream of each kind that needs no store, by its name."""
         stub = self.connect_with(daemon, token).stub
         worker = self.connect_with(daemon, worker_token or token).stub
         streams = {"SendStream": SendStream(stub),
@@ -74,31 +135,33 @@ class OpenStreams(StreamCase):
 
     def test_end_when_their_token_is_revoked(self):
         revoked, kept = self.token("admin"), self.token("admin")
-        daemon = self.serve()
+        daemon = self.serve_all()
         ending = self.open_all(daemon, revoked)
+        self.add_streams_of_the_store(daemon, revoked, ending)
         staying = self.open_all(daemon, kept)
         self.revoke(revoked)
         self.assert_ended(ending, UNAUTHENTICATED, "TOKEN_INVALID", "revoked")
         self.assert_open(staying)
         counters = self.connect_with(daemon, kept).status().counters
         self.assertEqual((counters.calls_unauthenticated_total,
-                          counters.calls_token_expired_total), (4, 0))
+                          counters.calls_token_expired_total), (6, 0))
 
     def test_end_when_their_token_expires(self):
         token, kept = self.token("admin", "--expires", "5s"), self.token("admin")
-        daemon = self.serve()
+        daemon = self.serve_all()
         made = time.monotonic()
         streams = self.open_all(daemon, token)
+        self.add_streams_of_the_store(daemon, token, streams)
         self.assert_open(streams)
         self.assert_ended(streams, UNAUTHENTICATED, "TOKEN_EXPIRED", "expired")
         self.assertGreater(time.monotonic() - made, 1)
         actor = self.connect_with(daemon, kept)
-        self.assertEqual(actor.status().counters.calls_token_expired_total, 4)
+        self.assertEqual(actor.status().counters.calls_token_expired_total, 6)
         self.assert_code(self.connect_with(daemon, token).status, UNAUTHENTICATED,
                          "TOKEN_EXPIRED")
         counters = actor.status().counters
         self.assertEqual((counters.calls_token_expired_total,
-                          counters.calls_unauthenticated_total), (5, 5))
+                          counters.calls_unauthenticated_total), (7, 7))
 
     def test_stay_when_another_part_of_the_file_changes(self):
         token = self.token("admin")
