@@ -176,7 +176,7 @@ absl::Status Daemon::StartServer() {
     if (!status.ok()) return status;
   }
   auto server = RpcServer::Start(config_, *service_, *connections_,
-                                 std::move(reservation_), tls_offer_.get());
+                                 reservation_, tls_offer_.get());
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   status = StartStoreWatch();
@@ -204,7 +204,6 @@ Daemon::~Daemon() {
   service_.reset();
   presented_tokens_.reset();
   certificates_.reset();
-  connections_.reset();
   plugin_load_threads_.reset();
   memory_return_.reset();
   memory_watch_.reset();

@@ -163,6 +163,12 @@ class Daemon {
   // Destroyed last, so that it ends the program if another destructor hangs.
   ExitDeadline deadline_;
 
+  // These two are destroyed after the parts below, although the connections are
+  // made later. So a client that is refused knows that the store is closed
+  // and that the plugins are unloaded.
+  RpcServer::Reservation reservation_;
+  std::unique_ptr<Connections> connections_;  // null: no service
+
   // The parts in the order in which they are built. A part refers only to parts
   // above it, so the code of the plugins is unloaded last.
   std::unique_ptr<AccessControl> access_;  // null: no tokens
@@ -179,14 +185,12 @@ class Daemon {
   std::unique_ptr<HistoryThread> histories_;                // null: no store
   std::unique_ptr<TlsReloader> tls_;                        // null: no TLS
   std::unique_ptr<TlsOffer> tls_offer_;                     // null: no TLS
-  std::unique_ptr<Connections> connections_;                // null: no service
   // Null: clients need no certificates.
   std::unique_ptr<PeerCertificates> certificates_;
   std::unique_ptr<PresentedTokens> presented_tokens_;  // null: no tokens
   std::unique_ptr<BackupThread> backups_;              // null: no store
   std::unique_ptr<YieldLinks> links_;                  // null: not configured
   std::unique_ptr<ActorService> service_;
-  RpcServer::Reservation reservation_;  // empty once the server has it
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<StoreWatch> store_watch_;  // null: there is no store
   std::unique_ptr<Heartbeat> heartbeat_;     // null: no admin port

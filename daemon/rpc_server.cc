@@ -153,14 +153,13 @@ absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const Config& config, grpc::Service& service, Connections& connections,
-    Reservation reservation, TlsOffer* tls) {
+    Reservation& reservation, TlsOffer* tls) {
   absl::Status status = CheckAddresses(config.listen);
   if (status.ok()) status = ThreadReserve::Fill();
   if (status.ok()) status = CheckThreads(ThreadsOfServer(), "gRPC's server");
   if (!status.ok()) return status;
   std::unique_ptr<RpcServer> server(new RpcServer(connections));
   for (const auto& lock : reservation) lock->SetBound();
-  server->reservation_ = std::move(reservation);
   status = server->Listen(config);
   if (!status.ok()) return status;
   grpc::EnableDefaultHealthCheckService(true);

@@ -1,7 +1,7 @@
 // The gRPC server: addresses, limits, health, reflection, and shutdown.
 //
 // Thread-safety: none, except SetServing. Ownership: borrows the service and
-// the connections.
+// the connections. The daemon listens until the connections are destroyed.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -35,10 +35,11 @@ class RpcServer {
   // Starts the server, which serves when Start returns. UNAVAILABLE: as for
   // Reserve. INTERNAL: the system has too few threads, or gRPC refuses the
   // credentials. `tls`: serves TCP with TLS, and must outlive the server; null:
-  // without.
+  // without. `reservation` is only told that the sockets exist; it must outlive
+  // the connections.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const Config& config, grpc::Service& service, Connections& connections,
-      Reservation reservation, TlsOffer* tls);
+      Reservation& reservation, TlsOffer* tls);
   // Stops the server if Stop was not called.
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
@@ -57,7 +58,7 @@ class RpcServer {
 
   // Tells health checks whether to send work here.
   void SetServing(bool serving);
-  // Stops accepting connections, and lets open calls finish until `grace` has
+  // Turns new connections away, and lets open calls finish until `grace` has
   // passed. Then cuts all connections. Returns when no call is left.
   void Stop(absl::Duration grace);
 
@@ -67,8 +68,6 @@ class RpcServer {
   absl::Status Listen(const Config& config);
 
   Connections& connections_;
-  // Destroyed last.
-  Reservation reservation_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<std::string> addresses_;
   std::vector<int> ports_;

@@ -1,8 +1,10 @@
 // actorctl shutdown
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
+#include "client/calls/listening.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
@@ -11,10 +13,62 @@
 namespace actord::client {
 namespace {
 
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
+
+// The pause between two questions whether the daemon has gone.
+constexpr absl::Duration kPause = absl::Milliseconds(20);
+// The time for each such question.
+constexpr absl::Duration kPatience = absl::Seconds(1);
+
 struct ShutdownOptions {
   std::string mode = "drain";
   std::string deadline;
+  bool no_wait = false;
 };
+
+// Whether a daemon serves at the address. A daemon that ends does not serve
+// from the first moment of its shutdown.
+bool IsServing(Invocation& invocation) {
+  CallOptions options = invocation.Quick();
+  options.deadline = std::min(options.deadline, absl::Now() + kPatience);
+  const auto health =
+      invocation.client().CheckHealth(HealthCheckRequest(), options);
+  return health.ok() && health->status() == HealthCheckResponse::SERVING;
+}
+
+// Waits until the daemon whose Shutdown was answered has exited: nobody listens
+// at its address any more, or another daemon serves there. Until --timeout, or
+// for kDefaultCallTimeout.
+ExitStatus AwaitExit(Invocation& invocation) {
+  const std::string& address = invocation.options().address;
+  const absl::Time began = absl::Now();
+  const absl::Time deadline =
+      std::min(invocation.deadline(), invocation.options().timeout
+                                          ? absl::InfiniteFuture()
+                                          : began + kDefaultCallTimeout);
+  for (;;) {
+    const absl::StatusOr<bool> listening = IsListening(address, kPatience);
+    if (listening.ok() && !*listening) return ExitStatus::kDone;
+    if (IsServing(invocation)) return ExitStatus::kDone;
+    const absl::Time now = absl::Now();
+    if (now >= deadline) {
+      invocation.Complain(
+          "the processes have ended, but the daemon has not exited within " +
+          ShortDuration(now - began) + ": " +
+          (listening.ok() ? address + " still takes connections"
+                          : std::string(listening.status().message())) +
+          "; --timeout sets a longer time");
+      return ExitStatus::kDeadline;
+    }
+    if (!invocation.Pause(kPause)) {
+      invocation.Complain(
+          "interrupted; the processes have ended, and the daemon is about to "
+          "exit");
+      return ExitStatus::kInterrupted;
+    }
+  }
+}
 
 ExitStatus RunShutdown(Invocation& invocation, const ShutdownOptions& options) {
   v1::ShutdownRequest request;
@@ -35,17 +89,26 @@ ExitStatus RunShutdown(Invocation& invocation, const ShutdownOptions& options) {
   WriteOne(invocation.out(), invocation.style(), ToJson(*response), "", [&] {
     invocation.out() << "ended " << ended << ", forced " << forced << '\n';
   });
-  return ExitStatus::kDone;
+  invocation.out().flush();
+  if (options.no_wait) return ExitStatus::kDone;
+  if (response->has_inherited_sockets()) {
+    invocation.Complain(
+        "not waiting for the daemon's exit: a service manager holds its "
+        "sockets, and a connection would start the daemon again");
+    return ExitStatus::kDone;
+  }
+  return AwaitExit(invocation);
 }
 
 constexpr char kShutdownFooter[] = R"(
-Prints how many processes ended by themselves and how many were forced. The daemon exits a
-moment later: a command that opens its store must wait until the program has gone. To cut a drain
-short, run the command again with --mode now.
+Prints how many processes ended by themselves and how many were forced, and then waits until
+the daemon has exited: its store is closed, and its addresses are free. If that takes longer than
+30s, or than --timeout, the exit status is 6. To cut a drain short, run the command again with
+--mode now. If a service manager holds the sockets of the daemon, the command does not wait.
 
 Examples:
   actorctl shutdown --deadline 1m
-  actorctl shutdown --mode now
+  actorctl shutdown --mode now --timeout 10s
 )";
 
 }  // namespace
@@ -53,7 +116,8 @@ Examples:
 void AddShutdown(CLI::App& app, Action& chosen) {
   auto options = std::make_shared<ShutdownOptions>();
   CLI::App* command = app.add_subcommand(
-      "shutdown", "End the daemon and wait for its processes");
+      "shutdown",
+      "End all processes and the daemon, and wait until it has exited");
   command->footer(kShutdownFooter);
   command
       ->add_option("--mode", options->mode,
@@ -65,6 +129,9 @@ void AddShutdown(CLI::App& app, Action& chosen) {
       ->add_option("--deadline", options->deadline,
                    "Force processes that live longer [as configured]")
       ->type_name("DURATION");
+  command->add_flag("--no-wait", options->no_wait,
+                    "Return when all processes have ended; the daemon exits "
+                    "a moment later");
   command->callback([&chosen, options] {
     chosen = [options](Invocation& invocation) {
       return RunShutdown(invocation, *options);

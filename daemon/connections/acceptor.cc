@@ -71,7 +71,7 @@ Acceptor::Acceptor(const ConnectionLimits& limits, ConnectionRegistry& registry,
 Acceptor::~Acceptor() {
   Stop();
   CloseAndForget(epoll_);
-  CloseAndForget(stop_event_);
+  CloseAndForget(order_event_);
   CloseAndForget(spare_);
 }
 
@@ -80,11 +80,11 @@ absl::Status Acceptor::Start(const std::vector<int>& listeners, bool has_tls,
   has_tls_ = has_tls;
   hand_over_ = std::move(hand_over);
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  stop_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  order_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   spare_ = OpenSpare();
-  if (epoll_ < 0 || stop_event_ < 0 || spare_ < 0) return NoDescriptor();
+  if (epoll_ < 0 || order_event_ < 0 || spare_ < 0) return NoDescriptor();
   std::vector<int> waited = listeners;
-  waited.push_back(stop_event_);
+  waited.push_back(order_event_);
   for (const int fd : waited) {
     epoll_event event{};
     event.events = EPOLLIN;
@@ -102,10 +102,35 @@ absl::Status Acceptor::Start(const std::vector<int>& listeners, bool has_tls,
   }
 }
 
+void Acceptor::Give(Order order) {
+  order_.store(order, std::memory_order_release);
+  eventfd_write(order_event_, 1);
+}
+
+void Acceptor::TurnAway() {
+  if (!thread_.joinable() ||
+      order_.load(std::memory_order_relaxed) != Order::kServe) {
+    return;
+  }
+  Give(Order::kTurnAway);
+  turns_away_.get_future().wait();
+}
+
 void Acceptor::Stop() {
   if (!thread_.joinable()) return;
-  eventfd_write(stop_event_, 1);
+  Give(Order::kStop);
   thread_.join();
+}
+
+bool Acceptor::Obey() {
+  eventfd_t count = 0;
+  eventfd_read(order_event_, &count);
+  if (order_.load(std::memory_order_acquire) == Order::kStop) return false;
+  for (const PausedListener& paused : paused_) SetAccepting(paused.fd, true);
+  paused_.clear();
+  is_turning_away_ = true;
+  turns_away_.set_value();
+  return true;
 }
 
 void Acceptor::Run() {
@@ -118,8 +143,13 @@ void Acceptor::Run() {
     ResumePaused();
     for (int i = 0; i < count; ++i) {
       const int fd = events[static_cast<size_t>(i)].data.fd;
-      if (fd == stop_event_) return;
-      AcceptFrom(fd);
+      if (fd == order_event_) {
+        if (!Obey()) return;
+      } else if (is_turning_away_) {
+        TurnAwayFrom(fd);
+      } else {
+        AcceptFrom(fd);
+      }
     }
   }
 }
@@ -157,6 +187,21 @@ void Acceptor::AcceptFrom(int listener) {
       return;
     }
     if (!AcceptOne(listener)) return;
+  }
+}
+
+void Acceptor::TurnAwayFrom(int listener) {
+  for (int i = 0; i < kMaxAccepts; ++i) {
+    const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd >= 0) {
+      close(fd);
+    } else if (errno == EMFILE || errno == ENFILE) {
+      return RefuseWithSpare(listener);
+    } else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) {
+      // A listener with a lasting error must not keep the thread busy.
+      if (errno != EAGAIN) nanosleep(&kPause, nullptr);
+      return;
+    }
   }
 }
 

@@ -12,13 +12,15 @@
 // socket while gRPC still holds several of its cut connections. The others wait
 // in the kernel's queue.
 //
-// Thread-safety: Start, Stop and the destructor are for one thread. Ownership:
-// owns the thread; borrows everything else.
+// Thread-safety: Start, TurnAway, Stop and the destructor are for one thread.
+// Ownership: owns the thread; borrows everything else.
 #pragma once
 
 #include <sys/socket.h>
 
+#include <atomic>
 #include <functional>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -48,7 +50,10 @@ class Acceptor {
   // or no descriptor left.
   absl::Status Start(const std::vector<int>& listeners, bool has_tls,
                      HandOver hand_over);
-  // No connection is handed over when Stop has returned.
+  // From now on each connection is accepted and closed at once. No connection
+  // is handed over when TurnAway has returned. A second call does nothing.
+  void TurnAway();
+  // The thread has ended when Stop has returned.
   void Stop();
 
  private:
@@ -57,7 +62,15 @@ class Acceptor {
     uint64_t until_ns = 0;  // accepts one connection then in any case
   };
 
+  enum class Order { kServe, kTurnAway, kStop };
+
   void Run();
+  // Gives the thread an order.
+  void Give(Order order);
+  // Carries out the order that Give has set. False: the thread ends.
+  bool Obey();
+  // Accepts the waiting connections and closes them.
+  void TurnAwayFrom(int listener);
   // Whether new connections have to wait until gRPC has closed the cut ones.
   bool IsFlooded(int listener);
   // Stops and resumes accepting from a listener.
@@ -91,7 +104,11 @@ class Acceptor {
   HandOver hand_over_;
   std::vector<PausedListener> paused_;
   int epoll_ = -1;
-  int stop_event_ = -1;
+  int order_event_ = -1;
+  // Written before `order_event_`, which wakes the thread that reads it.
+  std::atomic<Order> order_{Order::kServe};
+  std::promise<void> turns_away_;  // kept by the thread, after kTurnAway
+  bool is_turning_away_ = false;   // used only by the thread
   int spare_ = -1;
   uint64_t next_sweep_ns_ = 0;
   std::thread thread_;

@@ -41,7 +41,10 @@ Connections::Connections(const Config& config, uint64_t max_request_bytes,
              registry_, sockets_, counts_, logger, clock),
       acceptor_(LimitsOf(config), registry_, counts_, logger, clock) {}
 
-Connections::~Connections() { StopAccepting(); }
+Connections::~Connections() {
+  acceptor_.Stop();
+  listeners_.clear();
+}
 
 InheritedAddress Connections::ListenOn(int fd) {
   listeners_.push_back(Listener::Adopt(fd));
@@ -111,8 +114,10 @@ void Connections::HandOver(int listener, uint64_t id, int fd, bool is_tcp) {
 }
 
 void Connections::StopAccepting() {
-  acceptor_.Stop();
-  listeners_.clear();
+  acceptor_.TurnAway();
+  std::erase_if(listeners_, [](const std::unique_ptr<Listener>& listener) {
+    return !listener->adopted_address().empty();
+  });
 }
 
 void Connections::CutAllIn(absl::Duration patience) {

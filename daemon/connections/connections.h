@@ -5,9 +5,12 @@
 //  2. AddTo, before gRPC's server is built.
 //  3. Serve, when gRPC's server has started.
 //  4. StopAccepting, before gRPC's server is shut down, because gRPC leaks
-//     connections that come later.
+//     connections that come later. From then on clients that connect are cut
+//     at once.
 //  5. CutAllIn, with the time that the open calls still have.
-//  6. The destructor, when gRPC's server has ended.
+//  6. The destructor, when gRPC's server has ended. It closes the listening
+//     sockets. A client that is refused may conclude that the daemon has gone
+//     (Daemon::~Daemon), so it is called as late as possible.
 //
 // Thread-safety: the calls above are for one thread; all others are for any
 // thread. Ownership: owns listeners and threads; borrows logger and clock.
@@ -85,6 +88,8 @@ class Connections {
              const std::shared_ptr<grpc::ServerCredentials>& tcp);
   // INTERNAL: the system has no thread or no descriptor left.
   absl::Status Serve();
+  // Closes the sockets of a service manager, so that their clients wait for the
+  // next daemon.
   void StopAccepting();
   void CutAllIn(absl::Duration patience);
 

@@ -293,6 +293,19 @@ TEST_F(Commands, ShutdownSendsModeAndDeadline) {
   EXPECT_FALSE(now.has_deadline());
 }
 
+TEST_F(Commands, ShutdownWaitsForTheExit) {
+  daemon_.SetServing(false);
+  EXPECT_EQ(Run({"shutdown", "--no-wait"}).status, ExitStatus::kDone);
+  const CliResult late = Run({"shutdown", "--timeout", "100ms"});
+  EXPECT_EQ(late.status, ExitStatus::kDeadline);
+  EXPECT_EQ(late.out, "ended 12, forced 3\n");
+  EXPECT_THAT(late.err, HasSubstr("the daemon has not exited within"));
+  EXPECT_THAT(late.err, HasSubstr("still takes connections"));
+  // Another daemon serves at the address.
+  daemon_.SetServing(true);
+  EXPECT_EQ(Run({"shutdown"}).status, ExitStatus::kDone);
+}
+
 TEST_F(Commands, HealthExitsByTheAnswer) {
   const CliResult serving = Run({"health"});
   EXPECT_EQ(serving.status, ExitStatus::kDone);

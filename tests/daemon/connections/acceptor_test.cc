@@ -218,5 +218,25 @@ TEST_F(AcceptorTest, HandsNothingOverAfterStop) {
   EXPECT_EQ(counts_.accepted.load(), 0u);
 }
 
+TEST_F(AcceptorTest, ClosesEachConnectionAfterTurnAway) {
+  for (const std::string& address :
+       {std::string("127.0.0.1:0"),
+        "unix:" + ::testing::TempDir() + "away_" + std::to_string(getpid())}) {
+    const bool is_tcp = !address.starts_with("unix:");
+    Start(kWide, address);
+    acceptor_->TurnAway();
+    for (int i = 0; i < 3; ++i) {
+      const int client = is_tcp ? Connect() : ConnectTo(address.substr(5));
+      setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+      char byte = 0;
+      EXPECT_EQ(read(client, &byte, 1), 0);
+    }
+    acceptor_->Stop();
+    EXPECT_EQ(Taken(), 0u);
+    EXPECT_EQ(counts_.accepted.load(), 0u);
+    EXPECT_EQ(registry_.open(), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace actord::daemon

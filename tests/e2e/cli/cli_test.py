@@ -222,6 +222,24 @@ class Daemon(CliCase):
         self.assert_complains(UNAVAILABLE, "cannot reach the daemon at "
                               + self.daemon.address, "status")
 
+    def test_shutdown_waits_for_the_exit(self):
+        # A plugin keeps each of these daemons from going, until its deadline
+        # ends it after 2 s.
+        for options in ((), ("--no-wait",), ("--timeout", "500ms")):
+            with self.subTest(options=options):
+                daemon = self.start_daemon("--force-timeout", "1s",
+                                           environment={"PROBE_STAYS": "1"})
+                words = ("shutdown", "--address", daemon.address, *options)
+                if "--timeout" in options:
+                    done = self.actorctl(*words, status=DEADLINE)
+                    self.assertIn("has not exited within", done.stderr)
+                else:
+                    self.assertEqual(self.output(*words), "ended 0, forced 0\n")
+                if options:
+                    self.assertIsNone(daemon.process.poll())
+                else:
+                    daemon.process.wait(1)
+
     def test_shutdown_now_and_with_a_deadline(self):
         for options in (("--mode", "now"), ("--deadline", "100ms")):
             daemon = self.start_daemon(
@@ -229,7 +247,8 @@ class Daemon(CliCase):
             self.connect(daemon).submit("probe.cancel", method="stubborn")
             self.assertEqual(
                 self.json("shutdown", *options, "--address", daemon.address),
-                {"ended_count": 0, "forced_count": 1})
+                {"ended_count": 0, "forced_count": 1,
+                 "has_inherited_sockets": False})
 
 
 if __name__ == "__main__":

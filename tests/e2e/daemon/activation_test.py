@@ -79,6 +79,19 @@ class Activation(EmptyCase):
         # The manager's file stays for the next start.
         self.assertTrue(stat.S_ISSOCK(path.stat().st_mode))
 
+    def test_shutdown_does_not_connect_to_see_the_exit(self):
+        with socket.socket() as tcp:
+            tcp.bind(("127.0.0.1", 0))
+            tcp.listen()
+            process, [port] = self.start(tcp)
+            done = self.actorctl("shutdown", "--address", f"127.0.0.1:{port}")
+            self.assertIn("a service manager holds its sockets", done.stderr)
+            self.assertEqual(process.wait(STOP_SECONDS), 0)
+            # No connection waits for the next daemon.
+            tcp.settimeout(0)
+            with self.assertRaises(BlockingIOError):
+                tcp.accept()
+
     def test_addresses_are_served_besides(self):
         with socket.socket() as tcp:
             tcp.bind(("127.0.0.1", 0))
