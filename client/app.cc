@@ -28,6 +28,10 @@ constexpr char kCompleteWord[] = "__complete";
 // A user waits at the keyboard.
 constexpr absl::Duration kCompletionTimeout = absl::Seconds(1);
 
+constexpr char kDescription[] =
+    "Drives an actord daemon: starts processes, sends them messages, completes "
+    "their external commands.";
+
 constexpr char kFooter[] = R"(
 A payload is TEXT itself, @FILE for the contents of a file, or - for standard input.
 Put -- before arguments that begin with -.
@@ -254,6 +258,17 @@ absl::StatusOr<GlobalOptions> Check(const Typed& typed, bool uses_daemon,
   return options;
 }
 
+// Declares everything in `app`, which is constructed with kDescription.
+void Declare(CLI::App& app, Typed& typed, Action& chosen) {
+  app.fallthrough();  // global options may stand behind the command
+  app.footer(kFooter);
+  app.get_formatter()->column_width(32);
+  app.set_version_flag("--version", ACTORD_VERSION,
+                       "Print the version and exit");
+  AddGlobalOptions(app, typed);
+  AddCommands(app, chosen);
+}
+
 // For the completion of shells: prints the candidates for the last word.
 // Silent about mistakes, because the user is still typing.
 ExitStatus CompleteWords(const CLI::App& app,
@@ -285,21 +300,20 @@ ExitStatus CompleteWords(const CLI::App& app,
 
 }  // namespace
 
-ExitStatus RunActorctl(const std::vector<std::string>& arguments,
-                       const Environment& environment) {
-  CLI::App app(
-      "Drives an actord daemon: starts processes, sends them messages, "
-      "completes their external commands.",
-      "actorctl");
+void VisitCommands(const std::function<void(const CLI::App& app)>& visit) {
+  CLI::App app(kDescription, "actorctl");
   Typed typed;
   Action chosen;
-  app.fallthrough();  // global options may stand behind the command
-  app.footer(kFooter);
-  app.get_formatter()->column_width(32);
-  app.set_version_flag("--version", ACTORD_VERSION,
-                       "Print the version and exit");
-  AddGlobalOptions(app, typed);
-  AddCommands(app, chosen);
+  Declare(app, typed, chosen);
+  visit(app);
+}
+
+ExitStatus RunActorctl(const std::vector<std::string>& arguments,
+                       const Environment& environment) {
+  CLI::App app(kDescription, "actorctl");
+  Typed typed;
+  Action chosen;
+  Declare(app, typed, chosen);
   if (!arguments.empty() && arguments.front() == kCompleteWord) {
     return CompleteWords(app, {arguments.begin() + 1, arguments.end()},
                          environment);

@@ -31,16 +31,21 @@ CommandLine::Action ActionOf(const Flags& flags) {
   return CommandLine::Action::kRun;
 }
 
-// Appends `text` in lines of at most kHelpWidth, indented.
-void AppendWrapped(std::string_view text, std::string& out) {
+absl::string_view ToAbsl(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+// Appends `text` in lines of at most kHelpWidth, indented by `indent` columns.
+// Text without an indent follows an empty line.
+void AppendWrapped(std::string_view text, size_t indent, std::string& out) {
+  if (indent == 0) out += '\n';
   size_t column = 0;
-  for (const absl::string_view word :
-       absl::StrSplit(absl::string_view(text.data(), text.size()), ' ')) {
+  for (const absl::string_view word : absl::StrSplit(ToAbsl(text), ' ')) {
     if (column != 0 && column + 1 + word.size() > kHelpWidth) column = 0;
     if (column == 0) {
       absl::StrAppend(&out, out.ends_with('\n') ? "" : "\n",
-                      std::string(kHelpIndent, ' '), word);
-      column = kHelpIndent + word.size();
+                      std::string(indent, ' '), word);
+      column = indent + word.size();
     } else {
       absl::StrAppend(&out, " ", word);
       column += 1 + word.size();
@@ -99,35 +104,56 @@ absl::StatusOr<CommandLine> ParseCommandLine(
   return result;
 }
 
+const std::vector<PlainOption>& PlainOptions() {
+  static const auto& options = *new std::vector<PlainOption>{
+      {"-h, --help", "", "Print this help and exit."},
+      {"--version", "", "Print the version and exit."},
+      {"--config", "PATH", "Configuration file in TOML. [env ACTORD_CONFIG]"},
+      {"--check-config", "", "Check the configuration and exit."},
+      {"--print-config", "",
+       "Print the settings that would be in force, as TOML, and exit."},
+      {"--restore", "DIR",
+       "Make the store of --store, which must not exist, from the backup in "
+       "DIR, and start. \"actorctl backup\" makes backups."},
+      {"--boot-tree-replace", "",
+       "If the boot tree in the store was not started from the present text of "
+       "the --boot-tree file, end it, and start the tree of the file. Without "
+       "this option the tree in the store goes on."}};
+  return options;
+}
+
+std::string_view PrecedenceText() {
+  return "actord takes a setting from its option, else from its environment "
+         "variable, else from the configuration file, else it uses the "
+         "default. Give an option for a list once for each item; in its "
+         "environment variable, separate the items by commas.";
+}
+
+const std::vector<ExitStatusText>& ExitStatusTexts() {
+  static const auto& texts = *new std::vector<ExitStatusText>{
+      {0, "clean"},
+      {64, "wrong usage"},
+      {69, "cannot listen"},
+      {70, "internal error"},
+      {74, "the store has failed"},
+      {75, "processes had to be forced to end"},
+      {78, "wrong configuration, plugin or store"}};
+  return texts;
+}
+
 std::string HelpText() {
   std::string text =
       "actord hosts processes and serves them over gRPC.\n"
       "\n"
-      "Usage: actord [OPTION]...\n"
-      "\n"
-      "actord takes a setting from its option, else from its environment\n"
-      "variable, else from the configuration file, else it uses the default.\n"
-      "Give an option for a list once for each item; in its environment\n"
-      "variable, separate the items by commas.\n"
-      "\n"
-      "  -h, --help\n"
-      "  --version\n"
-      "  --config PATH\n"
-      "      Configuration file in TOML. [env ACTORD_CONFIG]\n"
-      "  --check-config\n"
-      "      Check the configuration and exit.\n"
-      "  --print-config\n"
-      "      Print the settings that would be in force, as TOML, and exit.\n"
-      "  --restore DIR\n"
-      "      Make the store of --store, which must not exist, from the backup "
-      "in\n"
-      "      DIR, and start. \"actorctl backup\" makes backups.\n"
-      "  --boot-tree-replace\n"
-      "      If the boot tree in the store was not started from the present "
-      "text of\n"
-      "      the --boot-tree file, end it, and start the tree of the file. "
-      "Without\n"
-      "      this option the tree in the store goes on.\n";
+      "Usage: actord [OPTION]...\n";
+  AppendWrapped(PrecedenceText(), 0, text);
+  text += '\n';
+  for (const PlainOption& option : PlainOptions()) {
+    absl::StrAppend(&text, "  ", ToAbsl(option.name),
+                    option.value.empty() ? "" : " ", ToAbsl(option.value),
+                    "\n");
+    AppendWrapped(option.doc, kHelpIndent, text);
+  }
   const Config defaults;
   std::string_view section;
   for (const ConfigKey& key : ConfigKeys()) {
@@ -141,13 +167,14 @@ std::string HelpText() {
         absl::StrCat(std::string(key.doc), " [", std::string(key.path),
                      ", env ", EnvironmentName(key), ", default ",
                      key.print(defaults), "]"),
-        text);
+        kHelpIndent, text);
   }
-  text +=
-      "\n"
-      "Exit status: 0 clean, 64 wrong usage, 69 cannot listen, 70 internal\n"
-      "error, 74 the store has failed, 75 processes had to be forced to end,\n"
-      "78 wrong configuration, plugin or store.\n";
+  std::string statuses;
+  for (const auto& [status, meaning] : ExitStatusTexts()) {
+    absl::StrAppend(&statuses, statuses.empty() ? "Exit status: " : ", ",
+                    status, " ", ToAbsl(meaning));
+  }
+  AppendWrapped(statuses + ".", 0, text);
   return text;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +29,26 @@ struct CommandLine {
 // here. `arguments` excludes the program's name.
 absl::StatusOr<CommandLine> ParseCommandLine(
     const std::vector<std::string>& arguments);
+
+// An option that is not a setting.
+struct PlainOption {
+  std::string_view name;   // "--config"; or "-h, --help"
+  std::string_view value;  // the name of its value; "": it takes none
+  std::string_view doc;
+};
+
+// In the order of --help.
+const std::vector<PlainOption>& PlainOptions();
+// How settings are found, as --help says it.
+std::string_view PrecedenceText();
+
+struct ExitStatusText {
+  int status;  // of daemon/exit_status.h
+  std::string_view meaning;
+};
+
+// By number.
+const std::vector<ExitStatusText>& ExitStatusTexts();
 
 std::string HelpText();
 

@@ -50,13 +50,12 @@ ORIGINS = [
     ("daemon", r"daemon/"),
     ("client", r"client/"),
     ("tests", r"tests/"),
-    ("bench", r"bench/"),
+    ("bench", r"bench/"), ("manual", r"packaging/manual/"),
     ("absl", r"absl/"),
     ("grpc", r"(grpc|grpcpp)/"),
     ("protobuf", r"google/protobuf/"),
     ("spdlog", r"(spdlog|fmt)/"),
-    ("cli11", r"CLI/"), ("toml", r"toml\+\+/"),
-    ("json", r"nlohmann/"), ("boost", r"boost/"),
+    ("cli11", r"CLI/"), ("toml", r"toml\+\+/"), ("json", r"nlohmann/"), ("boost", r"boost/"),
     ("openssl", r"openssl/"),
     ("isal", r"isa-l/"), ("rocksdb", r"rocksdb/"), ("benchmark", r"benchmark/"),
     ("gtest", r"(gtest|gmock)/"),
@@ -105,6 +104,7 @@ MAY_INCLUDE = [
         "abi", "absl", "handlers", "identity", "rules", "runtime", "client", "toml"}),
     ("client/contexts/", SYSTEM | {"text", "absl", "identity", "client", "toml"}),
     ("client/", SYSTEM | RPC | {"text", "identity", "client", "cli11", "json"}),
+    ("packaging/manual/", STANDARD | {"absl", "cli11", "client", "daemon", "manual"}),
     ("bench/", SYSTEM | RPC | {
         "sdk", "text", "handlers", "runtime", "bench", "cli11", "json"}),
     # These run under ThreadSanitizer, which gRPC's library confuses.

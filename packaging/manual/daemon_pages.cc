@@ -1,0 +1,120 @@
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/settings/command_line.h"
+#include "daemon/settings/config_keys.h"
+#include "packaging/manual/pages.h"
+#include "packaging/manual/roff.h"
+
+namespace actord::manual {
+namespace {
+
+using daemon::Config;
+using daemon::ConfigKey;
+using daemon::ConfigKeys;
+
+std::string_view SectionOf(const ConfigKey& key) {
+  return key.path.substr(0, key.path.find('.'));
+}
+
+std::string_view NameOf(const ConfigKey& key) {
+  return key.path.substr(key.path.find('.') + 1);
+}
+
+}  // namespace
+
+std::string DaemonPage(const Edition& edition) {
+  RoffPage page({"actord", 8, edition.date, edition.version});
+  page.Section("NAME");
+  page.Paragraph(
+      "actord - daemon that hosts processes and serves them over "
+      "gRPC");
+  page.Section("SYNOPSIS");
+  page.Paragraph("actord [OPTION]...");
+  page.Section("DESCRIPTION");
+  page.Paragraph(
+      "actord runs processes: light state machines that plugins define. "
+      "Clients start processes, send them messages and complete their external "
+      "commands over gRPC; actorctl(1) does so from a shell. With --store, "
+      "processes whose types support it survive the daemon.");
+  page.Paragraph(daemon::PrecedenceText());
+  page.Section("OPTIONS");
+  for (const daemon::PlainOption& option : daemon::PlainOptions()) {
+    page.Term(option.name, option.value, option.doc);
+  }
+  const Config defaults;
+  std::string_view section;
+  for (const ConfigKey& key : ConfigKeys()) {
+    if (SectionOf(key) != section) {
+      section = SectionOf(key);
+      page.Subsection(
+          absl::StrCat("Settings of the section ", std::string(section)));
+    }
+    page.Term(absl::StrCat("--", std::string(key.option)), key.value,
+              absl::StrCat(key.doc, " [", std::string(key.path), ", env ",
+                           daemon::EnvironmentName(key), ", default ",
+                           key.print(defaults), "]"));
+  }
+  page.Section("SIGNALS");
+  page.Term("SIGTERM, SIGINT", "",
+            "The first one drains for --drain-timeout; the second ends all "
+            "processes at once; the third exits immediately.");
+  page.Term("SIGHUP", "",
+            "Reads the configuration and the files of TLS again. A wrong "
+            "configuration is reported and changes nothing.");
+  page.Section("EXIT STATUS");
+  for (const auto& [status, meaning] : daemon::ExitStatusTexts()) {
+    page.Term(absl::StrCat(status), "", meaning);
+  }
+  page.Section("ENVIRONMENT");
+  page.Paragraph(
+      "Each setting has a variable, which its option above names; "
+      "ACTORD_CONFIG names the configuration file.");
+  page.Term("LISTEN_FDS", "",
+            "Set by systemd(1): the daemon serves on these sockets.");
+  page.Section("SEE ALSO");
+  page.Paragraph("actorctl(1), actord.toml(5)");
+  return page.text();
+}
+
+std::string ConfigurationPage(const Edition& edition) {
+  RoffPage page({"actord.toml", 5, edition.date, edition.version});
+  page.Section("NAME");
+  page.Paragraph("actord.toml - configuration file of actord");
+  page.Section("DESCRIPTION");
+  page.Paragraph(
+      "The file is TOML, of at most 1 MiB. Option --config or the variable "
+      "ACTORD_CONFIG of actord(8) names it. A file with an unknown key or "
+      "section is refused, and the error names the line. Options and variables "
+      "outweigh the file.");
+  page.Paragraph(
+      "A duration is a text such as \"250ms\", \"30s\", \"1m30s\" or \"2h\"; "
+      "\"none\" means for ever. A size is a number of bytes, or a text with a "
+      "unit: \"64KiB\", \"16MiB\" and \"1GiB\" are powers of 1024, \"KB\", "
+      "\"MB\" and \"GB\" powers of 1000.");
+  page.Paragraph(
+      "actord --config FILE --check-config checks a file. actord "
+      "--print-config prints the settings that would be in force, "
+      "as a file.");
+  const Config defaults;
+  std::string_view section;
+  for (const ConfigKey& key : ConfigKeys()) {
+    if (SectionOf(key) != section) {
+      section = SectionOf(key);
+      page.Section(absl::StrCat("[", std::string(section), "]"));
+    }
+    page.Term(NameOf(key), absl::StrCat("= ", std::string(key.value)),
+              absl::StrCat(key.doc, " Default: ", key.print(defaults), "."));
+  }
+  page.Section("EXAMPLE");
+  page.Lines(
+      "[server]\nlisten = [\"unix:/run/actord/actord.sock\"]\n\n"
+      "[plugins]\ndirectories = [\"/usr/lib/actord/plugins\"]\n\n"
+      "[store]\ndirectory = \"/var/lib/actord/store\"\n");
+  page.Section("SEE ALSO");
+  page.Paragraph("actord(8)");
+  return page.text();
+}
+
+}  // namespace actord::manual

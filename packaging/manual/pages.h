@@ -1,0 +1,23 @@
+// The pages of the manual, from the tables behind --help, so that they say the
+// same.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+
+namespace actord::manual {
+
+struct Edition {
+  std::string date;     // "2026-11-27"
+  std::string version;  // "0.1.0"
+};
+
+// actord(8).
+std::string DaemonPage(const Edition& edition);
+// actord.toml(5).
+std::string ConfigurationPage(const Edition& edition);
+// actorctl(1).
+std::string ClientPage(const Edition& edition);
+
+}  // namespace actord::manual
