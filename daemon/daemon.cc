@@ -64,6 +64,9 @@ absl::Status Daemon::OpenAll() {
   if (status.ok() && has_port_file) status = RemovePortFile(config_.port_file);
   if (status.ok()) status = StartRuntime();
   if (status.ok()) status = StartServer();
+  if (status.ok() && service_reports_ != nullptr) {
+    status = service_reports_->StartWatchdog([this] { return ReadBeat(); });
+  }
   if (!status.ok()) return status;
   logger_.Info(absl::StrCat("actord ", kActordVersion, " serves on ",
                             absl::StrJoin(addresses(), ", "), " with ",
@@ -76,6 +79,10 @@ absl::Status Daemon::OpenAll() {
     auto file = PortFile::Write(config_.port_file, ports());
     if (!file.ok()) return file.status();
     port_file_ = *std::move(file);
+  }
+  if (service_reports_ != nullptr) {
+    service_reports_->Serving(
+        absl::StrCat("serves on ", absl::StrJoin(addresses(), ", ")));
   }
   return absl::OkStatus();
 }
@@ -184,6 +191,7 @@ absl::Status Daemon::StartServer() {
 }
 
 Daemon::~Daemon() {
+  if (service_reports_ != nullptr) service_reports_->StopWatchdog();
   // Ends the processes if Run has not ended them.
   if (runtime_ != nullptr && !ended_) {
     shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());

@@ -39,6 +39,7 @@
 #include "daemon/rpc_server.h"
 #include "daemon/settings/boot_tree_state.h"
 #include "daemon/settings/config.h"
+#include "daemon/systemd/service_reports.h"
 #include "daemon/tls/peer_certificates.h"
 #include "daemon/tls/server_credentials.h"
 #include "daemon/tls/tls_reloader.h"
@@ -55,6 +56,9 @@ class Daemon {
   // configured tokens decide.
   static std::unique_ptr<Daemon> Create(const Config& config, Logger& logger,
                                         CallCheck check = nullptr);
+  // To be called before Open, if a service manager started the program.
+  // `reports` is borrowed until the daemon is destroyed.
+  void ReportBy(ServiceReports& reports) { service_reports_ = &reports; }
   // Starts the daemon, which serves when Open returns. If a shutdown was
   // requested while the boot tree was starting, the daemon does not serve, and
   // Run ends the processes that were started. ExitStatusOf explains the errors.
@@ -130,6 +134,7 @@ class Daemon {
   absl::StatusOr<AdminServer::Options> AdminOptions();
   // Ends the admin port. The answers of finished calls are written first.
   void StopAdmin();
+  [[nodiscard]] Heartbeat::Beat ReadBeat() const;
   [[nodiscard]] HealthReport Health() const;
   [[nodiscard]] HealthReport Readiness() const;
   [[nodiscard]] std::string Metrics(const AdminCounts& counts) const;
@@ -154,6 +159,7 @@ class Daemon {
   Logger& logger_;
   FailureLines failure_lines_{logger_, runtime::Clock::System()};
   const CallCheck check_;
+  ServiceReports* service_reports_ = nullptr;  // null: nobody is told
 
   // In kProcesses the runtime exists. The daemon does not leave that phase
   // while the mutex is held, so Expire may use the runtime.

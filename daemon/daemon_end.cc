@@ -101,6 +101,7 @@ ExitStatus Daemon::Run() {
   shutdown_.WaitForRequest();
   Enter(Phase::kProcesses, kExitDrainTimeout);
   logger_.Info("ending: new processes are refused");
+  if (service_reports_ != nullptr) service_reports_->Ending(deadline_.left());
   if (store_watch_ != nullptr) store_watch_->Stop();
   if (serves()) server_->SetServing(false);
   const ShutdownControl::Result result = EndProcesses();

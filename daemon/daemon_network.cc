@@ -155,15 +155,17 @@ absl::Status Daemon::OpenLinks() {
   return absl::OkStatus();
 }
 
+Heartbeat::Beat Daemon::ReadBeat() const {
+  Heartbeat::Beat beat;
+  beat.has_ready = runtime_->HasReadyWork();
+  for (const runtime::WorkerStats& worker : runtime_->Stats().of_workers) {
+    beat.turns += worker.turns;
+  }
+  return beat;
+}
+
 absl::StatusOr<AdminServer::Options> Daemon::AdminOptions() {
-  heartbeat_ = std::make_unique<Heartbeat>([this] {
-    Heartbeat::Beat beat;
-    beat.has_ready = runtime_->HasReadyWork();
-    for (const runtime::WorkerStats& worker : runtime_->Stats().of_workers) {
-      beat.turns += worker.turns;
-    }
-    return beat;
-  });
+  heartbeat_ = std::make_unique<Heartbeat>([this] { return ReadBeat(); });
   admin_pages_ = std::make_unique<AdminPages>(AdminPages::Sources{
       .health = [this] { return Health(); },
       .readiness = [this] { return Readiness(); },

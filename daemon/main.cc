@@ -26,6 +26,7 @@
 #include "daemon/settings/config.h"
 #include "daemon/settings/version.h"
 #include "daemon/signals.h"
+#include "daemon/systemd/service_reports.h"
 #include "daemon/tls/handshake_errors.h"
 #include "daemon/tls/tls_reloader.h"
 #include "runtime/crash/alternate_stack.h"
@@ -67,7 +68,8 @@ void Reload(const CommandLine& command_line, const std::vector<int>& sockets,
   daemon.Reload(*config);
 }
 
-ExitStatus Serve(const CommandLine& command_line, const Config& config) {
+ExitStatus Serve(const CommandLine& command_line, const Config& config,
+                 const ServiceReports::Offer& offer) {
   MemoryWatch::BoundArenas();
   Logger logger(config.log_format, config.log_level);
   logger.Info(ToText(RaiseDescriptorLimit()));
@@ -77,7 +79,9 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
   const runtime::AlternateStack stack_of_signals;
   const LibraryLogCapture capture(logger, runtime::Clock::System(),
                                   ExplainHandshakeOfThread);
+  ServiceReports reports(offer, logger, runtime::Clock::System());
   const std::unique_ptr<Daemon> daemon = Daemon::Create(config, logger);
+  daemon->ReportBy(reports);
   // A SIGHUP during the start waits until the daemon serves. Each thread sets
   // its own flag before it reads the other thread's flag (seq_cst), so at least
   // one thread sees both flags set. The exchange makes sure that only one
@@ -89,7 +93,9 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config) {
     if (signal == SIGHUP) {
       reload_wanted = true;
       if (!serves || !reload_wanted.exchange(false)) return;
+      reports.Reloading();
       Reload(command_line, config.inherited_sockets, *daemon, logger);
+      reports.Reloaded();
       return;
     }
     switch (++requests) {
@@ -171,7 +177,7 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
   const auto sockets = TakeInheritedSockets();
   if (!sockets.ok()) return Complain(kExitBadConfiguration, sockets.status());
   AddInheritedSockets(*sockets, *config);
-  return Serve(*command_line, *config);
+  return Serve(*command_line, *config, ServiceReports::TakeOffer());
 }
 
 }  // namespace

@@ -71,10 +71,13 @@ std::string DaemonPage(const Edition& edition) {
   page.Paragraph(
       "Each setting has a variable, which its option above names; "
       "ACTORD_CONFIG names the configuration file.");
+  page.Term("NOTIFY_SOCKET, WATCHDOG_USEC", "",
+            "Set by systemd(1): the daemon says when it serves, reloads and "
+            "stops, and says regularly that its scheduler moves.");
   page.Term("LISTEN_FDS", "",
             "Set by systemd(1): the daemon serves on these sockets.");
   page.Section("SEE ALSO");
-  page.Paragraph("actorctl(1), actord.toml(5)");
+  page.Paragraph("actorctl(1), actord.toml(5), systemd.service(5)");
   return page.text();
 }
 

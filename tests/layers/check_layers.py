@@ -154,7 +154,7 @@ LAYERS = {
         "plugins",
         "wire", "access",
         "operations", "links",
-        "streams", "admin", "console", "calls", "api",
+        "streams", "admin", "systemd", "console", "calls", "api",
     ],
     "client": [
         "calls", "streams", "tasks", "output", "cli", "contexts", "usage", "top",

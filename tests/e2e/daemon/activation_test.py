@@ -1,7 +1,8 @@
-"""Sockets that a service manager opens for the daemon, and who may use a Unix
+"""What a service manager gives the daemon and hears from it, and who may use a Unix
 socket."""
 
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -139,6 +140,72 @@ class UnixMode(EmptyCase):
         for mode in ("888", "1777", "rw"):
             done = run_actord("--unix-mode", mode)
             self.assertEqual(done.returncode, 64, done.stderr)
+
+
+class Reports(EmptyCase):
+
+    def setUp(self):
+        super().setUp()
+        self.heard = []
+
+    def listen(self, name):
+        """Makes a socket of a service manager; returns its NOTIFY_SOCKET."""
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(manager.close)
+        manager.bind(name)
+        manager.settimeout(0.1)
+        self.manager = manager
+        return name.replace("\0", "@")
+
+    def hears(self, wanted):
+        """Whether a message with the line has come since the last call."""
+        try:
+            while True:
+                self.heard += self.manager.recv(1000).decode().splitlines()
+        except TimeoutError:
+            pass
+        if wanted not in self.heard:
+            return False
+        del self.heard[:self.heard.index(wanted) + 1]
+        return True
+
+    def test_manager_hears_of_start_reload_life_and_end(self):
+        config = self.text_file("[limits]\nmax_processes = 1000\n")
+        notify = self.listen(str(self.directory / "notify"))
+        daemon = self.start_daemon("--config", config, "--drain-timeout", "20s",
+                                   "--force-timeout", "4s",
+                                   environment={"NOTIFY_SOCKET": notify,
+                                                "WATCHDOG_USEC": "2000000"})
+        eventually(lambda: self.hears("READY=1"), "READY")
+        self.assertTrue(self.heard[0].startswith("STATUS=serves on 127.0.0.1:"), self.heard)
+        for _ in range(3):
+            eventually(lambda: self.hears("WATCHDOG=1"), "a sign of life")
+        config.write_text("[limits]\nmax_processes = 2000\n")
+        daemon.signal(signal.SIGHUP)
+        eventually(lambda: self.hears("RELOADING=1"), "RELOADING")
+        eventually(lambda: self.hears("READY=1"), "the end of the reload")
+        self.assertIn("max_processes = 2000", daemon.log())
+        daemon.signal(signal.SIGTERM)
+        eventually(lambda: self.hears("STOPPING=1"), "STOPPING")
+        extension = next(line for line in self.heard if line.startswith("EXTEND"))
+        microseconds = int(extension.removeprefix("EXTEND_TIMEOUT_USEC="))
+        self.assertLess(abs(microseconds - 25_000_000), 2_000_000)
+        self.assertEqual(daemon.wait(), 0)
+
+    def test_manager_hears_of_an_end_by_a_client(self):
+        notify = self.listen(f"\0actord-{os.getpid()}")
+        daemon = self.start_daemon(environment={"NOTIFY_SOCKET": notify})
+        eventually(lambda: self.hears("READY=1"), "READY")
+        subprocess.run([places.ACTORCTL, "--address", daemon.address, "shutdown"],
+                       check=True, capture_output=True, env=places.clean_environment())
+        eventually(lambda: self.hears("STOPPING=1"), "STOPPING")
+
+    def test_manager_does_not_hear_of_a_start_that_fails(self):
+        notify = self.listen(str(self.directory / "notify"))
+        done = run_actord("--plugin", "/nowhere.so", environment={"NOTIFY_SOCKET": notify})
+        self.assertEqual(done.returncode, 78)
+        self.assertFalse(self.hears("READY=1"))
+        self.assertEqual(self.heard, [])
 
 
 if __name__ == "__main__":
