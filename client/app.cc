@@ -121,10 +121,11 @@ void AddCommands(CLI::App& app, Action& chosen) {
        {AddSubmit,    AddSend,        AddCall,     AddAwait,      AddPs,
         AddTree,      AddNames,       AddDescribe, AddHistory,    AddCancel,
         AddTerminate, AddQuarantine,  AddFailures, AddStuck,      AddLogs,
-        AddLogLevel,  AddDeadLetters, AddYields,   AddComplete,   AddWork,
-        AddWatch,     AddSchedule,    AddPlugin,   AddStatus,     AddTop,
-        AddClients,   AddContext,     AddToken,    AddStore,      AddBackup,
-        AddShutdown,  AddHealth,      AddHelp,     AddCompletion, AddVersion}) {
+        AddLogLevel,  AddDeadLetters, AddYields,   AddWorkers,    AddComplete,
+        AddWork,      AddWatch,       AddSchedule, AddPlugin,     AddStatus,
+        AddTop,       AddClients,     AddContext,  AddToken,      AddStore,
+        AddBackup,    AddShutdown,    AddHealth,   AddHelp,       AddCompletion,
+        AddVersion}) {
     add(app, chosen);
   }
 }

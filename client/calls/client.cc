@@ -190,6 +190,12 @@ absl::StatusOr<v1::ListFailuresResponse> Client::ListFailures(
                &v1::ActorService::Stub::ListFailures, request, options);
 }
 
+absl::StatusOr<v1::ListWorkersResponse> Client::ListWorkers(
+    const v1::ListWorkersRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListWorkers, request, options);
+}
+
 absl::StatusOr<v1::ListLogLinesResponse> Client::ListLogLines(
     const v1::ListLogLinesRequest& request, const CallOptions& options) {
   return Unary(connection_->endpoint, *connection_->actors,

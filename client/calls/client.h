@@ -91,6 +91,8 @@ class Client {
   absl::StatusOr<v1::RetryQuarantineResponse> RetryQuarantine(
       const v1::RetryQuarantineRequest& request,
       const CallOptions& options = {});
+  absl::StatusOr<v1::ListWorkersResponse> ListWorkers(
+      const v1::ListWorkersRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ListFailuresResponse> ListFailures(
       const v1::ListFailuresRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ListLogLinesResponse> ListLogLines(

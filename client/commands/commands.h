@@ -38,6 +38,7 @@ void AddSchedule(CLI::App& app, Action& chosen);
 void AddPlugin(CLI::App& app, Action& chosen);
 void AddStatus(CLI::App& app, Action& chosen);
 void AddClients(CLI::App& app, Action& chosen);
+void AddWorkers(CLI::App& app, Action& chosen);
 void AddContext(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
 void AddToken(CLI::App& app, Action& chosen);

@@ -26,6 +26,7 @@ ActorService::ActorService(const ServiceContext& context)
   Route("CompleteYield", &ActorService::CompleteYield);
   Route("CreateYieldLink", &ActorService::CreateYieldLink);
   Route("Work", &ActorService::Work);
+  Route("ListWorkers", &ActorService::ListWorkers);
   Route("ListYields", &ActorService::ListYields);
   Route("ListDeadLetters", &ActorService::ListDeadLetters);
   Route("GetDeadLetter", &ActorService::GetDeadLetter);

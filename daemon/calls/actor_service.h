@@ -122,6 +122,9 @@ class ActorService final : public RoutedService {
   void CreateYieldLink(const Caller& caller,
                        v1::CreateYieldLinkRequest& request,
                        UnaryAnswer<v1::CreateYieldLinkResponse> answer);
+  absl::Status ListWorkers(const Caller& caller,
+                           v1::ListWorkersRequest& request,
+                           v1::ListWorkersResponse& response);
   absl::Status ListYields(const Caller& caller, v1::ListYieldsRequest& request,
                           v1::ListYieldsResponse& response);
   absl::Status GetProcess(const Caller& caller, v1::GetProcessRequest& request,

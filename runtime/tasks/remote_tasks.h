@@ -105,6 +105,26 @@ struct TaskFailure {
   std::optional<absl::Duration> retry_delay;  // nullopt: the policy's back-off
 };
 
+// A worker that is open, for lists.
+struct RemoteWorkerInfo {
+  RemoteWorkerId id = 0;
+  std::string name;
+  Owner owner = Owner::kNobody;
+  std::vector<std::string> patterns;  // each once
+  size_t tasks = 0;                   // that it holds
+  uint32_t credits = 0;
+  bool is_silent = false;   // a lease has expired; no sign of life since
+  bool is_stopped = false;  // it takes no more tasks (StopTasks)
+  uint64_t opened_unix_ns = 0;
+};
+
+struct RemoteWorkerFilter {
+  // The workers of the owners that this owner sees.
+  Owner by = Owner::kAny;
+  // The workers that may get tasks of this command. "": all workers.
+  std::string command;
+};
+
 class RemoteTasks {
  public:
   // The limit of one worker's credits and held tasks together.
@@ -145,6 +165,12 @@ class RemoteTasks {
   // or cancels.
   [[nodiscard]] virtual TaskBatch Take(RemoteWorkerId worker, bool busy,
                                        const TaskBatchLimits& limits) = 0;
+
+  // The first `count` matching workers whose number is above `after`, the
+  // oldest first.
+  [[nodiscard]] virtual std::vector<RemoteWorkerInfo> ListWorkers(
+      const RemoteWorkerFilter& filter, RemoteWorkerId after,
+      size_t count) const = 0;
 
   // The command of a yield that waits; nullopt: the yield does not wait, or
   // there is no such yield.

@@ -93,7 +93,11 @@ class TaskQueue {
   [[nodiscard]] bool HasWorker(const YieldToken& token) const;
 
   RemoteWorkerId Open(const std::vector<std::string>& patterns,
-                      std::string name, Owner owner);
+                      std::string name, Owner owner, uint64_t now_unix_ns = 0);
+  // See RemoteTasks. Takes time in proportion to the number of all workers.
+  [[nodiscard]] std::vector<RemoteWorkerInfo> ListWorkers(
+      const RemoteWorkerFilter& filter, RemoteWorkerId after,
+      size_t count) const;
   // See RemoteTasks. A worker that is not known is ignored.
   void Close(RemoteWorkerId worker, uint64_t now_ns);
   [[nodiscard]] bool AddCredits(RemoteWorkerId worker, uint32_t count);
@@ -191,6 +195,7 @@ class TaskQueue {
     RemoteWorkerId id = 0;
     std::string name;
     Owner owner = Owner::kNobody;
+    uint64_t opened_unix_ns = 0;
     std::vector<Pattern*> patterns;
     size_t next_pattern = 0;
     uint32_t credits = 0;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/settings/command_pattern.h"
 #include "runtime/system/assert.h"
 #include "runtime/tasks/task_queue.h"
 
@@ -97,8 +98,10 @@ void TaskQueue::MakeUnready(Command& command) {
 // ---- Workers.
 
 RemoteWorkerId TaskQueue::Open(const std::vector<std::string>& patterns,
-                               std::string name, Owner owner) {
+                               std::string name, Owner owner,
+                               uint64_t now_unix_ns) {
   auto worker = std::make_unique<RemoteWorker>();
+  worker->opened_unix_ns = now_unix_ns;
   worker->id = ++last_worker_;
   worker->name = std::move(name);
   worker->owner = owner;
@@ -113,6 +116,40 @@ RemoteWorkerId TaskQueue::Open(const std::vector<std::string>& patterns,
   }
   workers_.emplace(worker->id, std::move(worker));
   return last_worker_;
+}
+
+std::vector<RemoteWorkerInfo> TaskQueue::ListWorkers(
+    const RemoteWorkerFilter& filter, RemoteWorkerId after,
+    size_t count) const {
+  std::vector<const RemoteWorker*> found;
+  for (const auto& [id, worker] : workers_) {
+    if (id <= after || !Sees(filter.by, worker->owner)) continue;
+    const bool takes =
+        filter.command.empty() ||
+        std::ranges::any_of(worker->patterns, [&](const Pattern* pattern) {
+          return MatchesPattern(pattern->text, filter.command);
+        });
+    if (takes) found.push_back(worker.get());
+  }
+  std::ranges::sort(found, {}, &RemoteWorker::id);
+  if (found.size() > count) found.resize(count);
+  std::vector<RemoteWorkerInfo> listed;
+  listed.reserve(found.size());
+  for (const RemoteWorker* const worker : found) {
+    RemoteWorkerInfo& info = listed.emplace_back();
+    info.id = worker->id;
+    info.name = worker->name;
+    info.owner = worker->owner;
+    for (const Pattern* const pattern : worker->patterns) {
+      info.patterns.push_back(pattern->text);
+    }
+    info.tasks = worker->held.size();
+    info.credits = worker->credits;
+    info.is_silent = worker->silent;
+    info.is_stopped = worker->stopped;
+    info.opened_unix_ns = worker->opened_unix_ns;
+  }
+  return listed;
 }
 
 void TaskQueue::Close(RemoteWorkerId id, uint64_t now_ns) {

@@ -90,6 +90,9 @@ class TaskTable final : public RemoteTasks {
   void Heard(RemoteWorkerId worker) override;
   [[nodiscard]] TaskBatch Take(RemoteWorkerId worker, bool busy,
                                const TaskBatchLimits& limits) override;
+  [[nodiscard]] std::vector<RemoteWorkerInfo> ListWorkers(
+      const RemoteWorkerFilter& filter, RemoteWorkerId after,
+      size_t count) const override;
   [[nodiscard]] std::optional<std::string> CommandOf(
       const YieldToken& token) const override;
   [[nodiscard]] YieldFate FateOf(const YieldToken& token) override;

@@ -19,7 +19,8 @@ RemoteWorkerId TaskTable::Open(std::vector<std::string> patterns,
                                std::string name, Owner owner,
                                std::shared_ptr<TaskListener> listener) {
   const MutexLock lock(mutex_);
-  const RemoteWorkerId id = work_.Open(patterns, std::move(name), owner);
+  const RemoteWorkerId id =
+      work_.Open(patterns, std::move(name), owner, clock_.UnixNs());
   listeners_.emplace(id, std::move(listener));
   return id;
 }
@@ -35,6 +36,13 @@ void TaskTable::Close(RemoteWorkerId worker) {
   listeners_.erase(it);
   work_.Close(worker, clock_.MonotonicNs());
   Settle();
+}
+
+std::vector<RemoteWorkerInfo> TaskTable::ListWorkers(
+    const RemoteWorkerFilter& filter, RemoteWorkerId after,
+    size_t count) const {
+  const MutexLock lock(mutex_);
+  return work_.ListWorkers(filter, after, count);
 }
 
 bool TaskTable::AddCredits(RemoteWorkerId worker, uint32_t count) {

@@ -40,6 +40,24 @@ class WorkCommand(CliCase):
         path.chmod(0o755)
         return f"./{name}"
 
+    def test_workers_are_listed(self):
+        self.assertEqual(self.output("workers", "-o", "name"), "")
+        self.started("manual.*", "--exec", "sleep 60", "--name", "till\x1b[2J 4")
+        self.yielding("manual.charge")
+        eventually(lambda: self.counters_of_tasks() == 1, "the task")
+        table = self.output("workers", "--command", "manual.charge")
+        self.assertRegex(table, r"WORKER +NAME +STATE +AGE +TASKS +CREDITS +COMMANDS")
+        self.assertRegex(table, r"1 +till.*2J 4 +BUSY +\S+ +1 +0 +manual\.\*")
+        self.assertNotIn("\x1b", table)
+        [told] = json.loads(self.output("workers", "-o", "json"))["workers"]
+        self.assertEqual((told["worker"], told["tasks"], told["commands"]),
+                         ("1", 1, ["manual.*"]))
+        self.assertEqual(self.output("workers", "--command", "payment.charge",
+                                     "-o", "name"), "")
+
+    def counters_of_tasks(self):
+        return self.actor.status().counters.tasks_leased
+
     def test_payload_in_result_out(self):
         pid = self.yielding(payload="six words make a short line")
         lines = self.output("work", "manual.*", "--exec", "wc -w", "--count",

@@ -6,7 +6,7 @@ import signal
 
 import grpc
 from actord.v1 import (actor_service_pb2, client_pb2, log_pb2, outcome_pb2, process_pb2,
-                       status_pb2, watch_pb2, yield_pb2)
+                       status_pb2, watch_pb2, work_pb2, yield_pb2)
 from admin.api import UNARY, Api
 from admin.pages import admin_port
 from daemon.access_test import call, of_all_owners
@@ -79,7 +79,12 @@ class Tenants(TokenCase):
             actor.submit("probe", b"no", "fail")
         eventually(lambda: len(actor.failures().failures) == count, "the failures")
         actor.status()
+        for _ in range(count):
+            worker = RemoteWorker(self.bob_ops.stub, "payment.*")
+            self.addCleanup(worker.close)
         pages = {
+            "ListWorkers": self.bob_ops.stub.ListWorkers(
+                work_pb2.ListWorkersRequest(page_size=1)),
             "ListClients": self.bob_ops.stub.ListClients(
                 client_pb2.ListClientsRequest(page_size=1)),
             "ListProcesses": actor.stub.ListProcesses(

@@ -87,7 +87,7 @@ class Reflection(DaemonCase):
             {"Submit", "Send", "SendStream", "SubmitStream", "Call",
              "CompleteYield", "CreateYieldLink", "Work", "Shutdown",
              "Await", "Cancel", "Terminate", "GetProcess", "ListProcesses",
-             "ListNames", "ListYields", "ListDeadLetters", "GetDeadLetter",
+             "ListNames", "ListWorkers", "ListYields", "ListDeadLetters", "GetDeadLetter",
              "ResendDeadLetter", "DropDeadLetters", "WatchProcesses",
              "ListClients", "CutClient", "LoadPlugin", "ListPlugins",
              "GetStatus", "Backup", "ReadHistory", "ListQuarantine",

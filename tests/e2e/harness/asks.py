@@ -168,6 +168,12 @@ class Asks:
             "ListNames", name_pb2.ListNamesRequest(prefix=thing.name),
             name_pb2.ListNamesRequest(page_token=thing.pages["ListNames"]))
 
+    def ListWorkers(self, thing):
+        return self._unary(
+            "ListWorkers", work_pb2.ListWorkersRequest(),
+            work_pb2.ListWorkersRequest(command="manual.approve"),
+            work_pb2.ListWorkersRequest(page_token=thing.pages["ListWorkers"]))
+
     def ListYields(self, thing):
         return self._unary(
             "ListYields", yield_pb2.ListYieldsRequest(),

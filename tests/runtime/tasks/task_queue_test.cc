@@ -197,6 +197,57 @@ double CostBeside(size_t waiting, uint32_t processes) {
   return best;
 }
 
+TEST_F(TaskQueueTest, WorkersAreListedWithTheirState) {
+  const auto names = [this](const RemoteWorkerFilter& filter,
+                            RemoteWorkerId after = 0, size_t count = 10) {
+    std::vector<std::string> found;
+    for (const auto& worker : queue_.ListWorkers(filter, after, count)) {
+      found.push_back(worker.name);
+    }
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  const Owner ann{7};
+  const Owner ben{8};
+  const auto press = queue_.Open({"a", "b.*", "a"}, "press", ann, 5);
+  const auto lathe = queue_.Open({"c"}, "lathe", ben);
+  const auto saw = queue_.Open({"*"}, "saw", ann);
+  EXPECT_EQ(names({}), (Names{"press", "lathe", "saw"}));
+  EXPECT_EQ(names({.by = ann, .command = ""}), (Names{"press", "saw"}));
+  EXPECT_EQ(names({.by = Owner::kAny, .command = "b.c"}),
+            (Names{"press", "saw"}));
+  EXPECT_EQ(names({.by = Owner::kAny, .command = "c"}),
+            (Names{"lathe", "saw"}));
+  EXPECT_EQ(names({}, 0, 2), (Names{"press", "lathe"}));
+  EXPECT_EQ(names({}, lathe, 2), (Names{"saw"}));
+
+  EXPECT_TRUE(queue_.AddCredits(press, 3));
+  Add(1, "quick.cut");
+  Add(2, "a");
+  EXPECT_EQ(Take(press), 2U);
+  EXPECT_TRUE(queue_.AddCredits(saw, 1));
+  EXPECT_EQ(Take(saw), 1U);
+  queue_.StopTasks(lathe);
+  // The lease of quick.cut lasts 10 s.
+  AdvanceTo(11);
+  const auto listed = queue_.ListWorkers({}, 0, 10);
+  ASSERT_EQ(listed.size(), 3U);
+  EXPECT_EQ(listed[0].id, press);
+  EXPECT_EQ(listed[0].owner, ann);
+  EXPECT_EQ(listed[0].patterns, (Names{"a", "b.*"}));
+  EXPECT_EQ(listed[0].tasks, 1U);
+  EXPECT_EQ(listed[0].credits, 2U);
+  EXPECT_EQ(listed[0].opened_unix_ns, 5U);
+  EXPECT_FALSE(listed[0].is_silent || listed[0].is_stopped);
+  EXPECT_TRUE(listed[1].is_stopped);
+  EXPECT_TRUE(listed[2].is_silent);
+  EXPECT_EQ(listed[2].tasks, 0U);
+  queue_.Heard(saw);
+  EXPECT_FALSE(queue_.ListWorkers({}, lathe, 1)[0].is_silent);
+  queue_.Close(press, now_);
+  EXPECT_EQ(names({}), (Names{"lathe", "saw"}));
+}
+
 // A search among the waiting tasks would cost hundreds of times as much. The
 // small increase comes from tables that no longer fit into the caches.
 TEST(WorkQueueCost, TenThousandWaitingTasksAreNoDearerThanTen) {

@@ -1,9 +1,9 @@
-// Remote workers, as far as their commands show them.
+// The commands that wait, and the remote workers that are connected.
 import { html } from "../html.js";
 import { call } from "../api.js";
 import { Ago, Facts, Foreign, Table } from "../parts.js";
 import { Polled } from "../polled.js";
-import { count, duration, msOf, word } from "../text.js";
+import { count, word } from "../text.js";
 
 const MOST = 500;
 
@@ -15,16 +15,27 @@ function groupsBy(yields, keyOf) {
   return [...groups].sort(([, a], [, b]) => b.length - a.length);
 }
 
+/** Why a worker gets tasks, or gets none; as `actorctl workers` says it. @param {any} worker */
+function stateOf(worker) {
+  if (worker.stopping) return "stopping";
+  if (worker.silent) return html`<span class="failed">silent since a lease expired</span>`;
+  return worker.credits ? "ready" : "busy";
+}
+
 export class Workers extends Polled {
   async load(_props, signal) {
-    const answer = await call("ListYields", { pageSize: MOST }, { signal });
-    return { yields: answer.yields ?? [], more: Boolean(answer.nextPageToken) };
+    const [waiting, connected] = await Promise.all([
+      call("ListYields", { pageSize: MOST }, { signal }),
+      call("ListWorkers", { pageSize: MOST }, { signal }),
+    ]);
+    return {
+      yields: waiting.yields ?? [], more: Boolean(waiting.nextPageToken),
+      workers: connected.workers ?? [], moreWorkers: Boolean(connected.nextPageToken),
+    };
   }
 
-  view({ yields, more }, { app }) {
+  view({ yields, more, workers, moreWorkers }, { app }) {
     const { counters = {}, commands = [] } = app.status;
-    const held = yields.filter((one) => one.leaseDeadline);
-    const now = Date.now();
     return html`
       <${Facts} facts=${[["Connected workers", count(counters.remoteWorkers)], ["Tasks that they hold", count(counters.tasksLeased)],
         ["Commands that wait", count(counters.yieldsExternalWaiting)]]} />
@@ -36,14 +47,15 @@ export class Workers extends Polled {
           list[0].hasWorker ? "connected" : html`<span class="failed">none connected</span>`,
           html`<${Ago} time=${list[0].createTime} />`,
         ])} />
-      <h2>By worker</h2>
-      <${Table} caption="Workers" empty="No worker holds a task." heads=${["Worker", "#Tasks", "Commands", "Next lease ends in"]}
-        rows=${groupsBy(held, (one) => one.worker ?? "").map(([worker, list]) => [
-          html`<${Foreign} text=${worker || "without a name"} most=${100} />`, count(list.length),
-          html`<${Foreign} text=${[...new Set(list.map((one) => one.command))].join(", ")} most=${100} />`,
-          duration((Math.min(...list.map((one) => msOf(one.leaseDeadline))) - now) / 1000),
+      ${more && html`<p class="quiet">The table counts the ${MOST} oldest commands that wait.</p>`}
+      <h2>Workers</h2>
+      <${Table} caption="Workers" empty="No worker is connected." heads=${["#Worker", "Name", "State", "Connected", "#Tasks", "#Credits", "Commands"]}
+        rows=${workers.map((one) => [
+          one.worker, html`<${Foreign} text=${one.name || "without a name"} most=${60} />`, stateOf(one),
+          html`<${Ago} time=${one.connectTime} />`, count(one.tasks), count(one.credits),
+          html`<${Foreign} text=${(one.commands ?? []).join(" ")} most=${100} />`,
         ])} />
-      ${more && html`<p class="quiet">This table covers the ${MOST} oldest commands. A worker that holds no task is not listed.</p>`}
+      ${moreWorkers && html`<p class="quiet">The table has the ${MOST} workers that have been connected longest.</p>`}
       <h2>Commands of this daemon</h2>
       <${Table} caption="Commands of this daemon" empty="" heads=${["Command", "Carried out", "Plugin"]}
         rows=${commands.map((one) => [html`<${Foreign} text=${one.name} most=${100} />`, word(one.kind, "COMMAND_KIND_"), html`<${Foreign} text=${one.plugin} />`])} />`;
