@@ -5,7 +5,7 @@ import { call } from "../api.js";
 import { readHistory, spansOf } from "../history.js";
 import { Ago, Clock, Facts, Foreign, Pid, State, Table } from "../parts.js";
 import { Polled } from "../polled.js";
-import { bytes, count, counted, failureText, msOf, payloadText, shown, word } from "../text.js";
+import { bytes, count, counted, duration, failureText, msOf, payloadText, shown, word } from "../text.js";
 import { waitSentence, whyYieldWaits } from "../waits.js";
 import { completeAction, processActions, yieldErrorAction } from "./process_actions.js";
 import { Steps, Timeline, marksOf } from "./timeline.js";
@@ -84,6 +84,7 @@ export class ProcessView extends Polled {
         ${processActions(pid, process).map((action) => html`<${ActionButton} app=${app} action=${action} onDone=${this.reload} />`)}
       </div>
       <${Drawn} data=${data} />
+      ${(data.failure ?? data.outcome) && html`<${EndedFacts} end=${data.failure ?? data.outcome} />`}
       ${data.yields.length > 0 && html`<${Pending} app=${app} yields=${data.yields} onDone=${this.reload} />`}
       ${process && html`<${Described} process=${process} />`}
       ${data.children.length > 0 && html`
@@ -96,9 +97,29 @@ export class ProcessView extends Polled {
   }
 }
 
+/** The known facts about a process that has ended. @param {{end: any}} props */
+function EndedFacts({ end }) {
+  const lived = (msOf(end.endTime) - msOf(end.createTime)) / 1000;
+  /** @type {[string, any][]} */
+  const facts = [["Created", html`<${Clock} time=${end.createTime} />`],
+    ["Ended", html`<${Clock} time=${end.endTime} />, <${Ago} time=${end.endTime} /> ago`],
+    ["Lived", duration(lived)], ["Steps", count(end.steps)]];
+  if (end.processType) facts.unshift(["Type", html`<${Foreign} text=${end.processType} most=${100} />`]);
+  if (end.name) facts.push(["Name", html`<${Foreign} text=${`@${end.name}`} most=${140} />`]);
+  if (end.parentPid) facts.push(["Parent", html`<${Pid} pid=${end.parentPid} />`]);
+  if (end.owner) facts.push(["Owner", html`<${Foreign} text=${end.owner} most=${140} />`]);
+  return html`<h3>Facts</h3><${Facts} facts=${facts} />`;
+}
+
+// Somebody has asked for these ends.
+const ASKED_FOR = new Set(["FAILURE_REASON_CANCELLED", "FAILURE_REASON_TERMINATED"]);
+
 /** @param {{data: any}} props */
 function Ended({ data }) {
   const failure = data.failure?.failure ?? data.outcome?.failure;
+  if (failure && ASKED_FOR.has(failure.reason)) {
+    return html`<p class="sentence">It was ${word(failure.reason, "FAILURE_REASON_")}: <bdi>${failureText(failure)}</bdi></p>`;
+  }
   if (failure) {
     const cause = data.failure?.firstCausePid || data.failure?.linkedPid;
     return html`

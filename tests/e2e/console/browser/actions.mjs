@@ -88,5 +88,5 @@ export async function keyboardIsEnough(kit) {
   await page.keyboard.press("Enter");
   await page.getByText("The process takes no further step.").waitFor();
   await page.keyboard.press("Escape");
-  await page.getByText("It has failed (terminated): ABORTED: at night").waitFor();
+  await page.getByText("It was terminated: ABORTED: at night").waitFor();
 }

@@ -49,6 +49,8 @@ export async function failedProcessSaysWhy(kit) {
   await showProcess(kit, page, "failed");
   assert.match(await page.locator(".error").textContent(), /It has failed \(failed\): FAILED_PRECONDITION: the card of order 2 was refused/);
   await page.locator(".timeline .bar-failed").waitFor();
+  const facts = await page.locator("dl.facts").textContent();
+  assert.match(facts, /Type.*probe.*Created.*Ended.*ago.*Lived.*Steps/s);
 }
 
 /** @param {import("./kit.mjs").Kit} kit */
