@@ -9,7 +9,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "daemon/access/own_quotas.h"
 #include "identity/role.h"
 #include "runtime/process/errors.h"
@@ -40,36 +39,6 @@ absl::Status WhyRefused(identity::Refusal refusal) {
       break;
   }
   return Unauthenticated(runtime::reason::kTokenUnchecked, message);
-}
-
-// "client or admin".
-std::string RolesThatMayCall(const MethodRule& rule) {
-  std::vector<std::string> names;
-  for (const identity::RoleRow& row : identity::kRoleTable) {
-    if (MayCall(row.role, rule)) names.emplace_back(row.name);
-  }
-  return absl::StrJoin(names, " or ");
-}
-
-absl::Status RoleNotAllowed(const MethodRule& rule, identity::Role role) {
-  return runtime::Error(
-      absl::StatusCode::kPermissionDenied, runtime::reason::kRoleNotAllowed,
-      absl::StrCat(std::string(rule.method), " needs the role ",
-                   RolesThatMayCall(rule), ", and the token has the role ",
-                   std::string(RoleName(role))));
-}
-
-// PERMISSION_DENIED: the holder of a valid token may not make the call.
-absl::Status CheckRights(const MethodRule& rule,
-                         const identity::Identity& identity) {
-  if (!MayCall(identity.role, rule)) return RoleNotAllowed(rule, identity.role);
-  if (SeesEnough(identity.sees, rule)) return absl::OkStatus();
-  return runtime::Error(
-      absl::StatusCode::kPermissionDenied, runtime::reason::kAllOwnersNeeded,
-      absl::StrCat(std::string(rule.method),
-                   " is about all owners and needs a token with see = \"all\"; "
-                   "the token sees only the owner ",
-                   identity.name));
 }
 
 std::shared_ptr<const identity::StoredToken> LocalAdministrator() {

@@ -2,6 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {
@@ -86,6 +92,23 @@ constexpr MethodRule kRules[] = {
     {.method = "Shutdown", .needs = kAdminister, .of_all_owners = true},
 };
 
+// "client or admin".
+std::string RolesThatMayCall(const MethodRule& rule) {
+  std::vector<std::string> names;
+  for (const identity::RoleRow& row : identity::kRoleTable) {
+    if (MayCall(row.role, rule)) names.emplace_back(row.name);
+  }
+  return absl::StrJoin(names, " or ");
+}
+
+absl::Status RoleNotAllowed(const MethodRule& rule, identity::Role role) {
+  return runtime::Error(
+      absl::StatusCode::kPermissionDenied, runtime::reason::kRoleNotAllowed,
+      absl::StrCat(std::string(rule.method), " needs the role ",
+                   RolesThatMayCall(rule), ", and the token has the role ",
+                   std::string(RoleName(role))));
+}
+
 }  // namespace
 
 std::span<const MethodRule> MethodRules() { return kRules; }
@@ -96,6 +119,18 @@ const MethodRule* FindRule(const google::protobuf::MethodDescriptor& method) {
                    [name = std::string_view(method.name())](
                        const MethodRule& one) { return one.method == name; });
   return rule == std::end(kRules) ? nullptr : rule;
+}
+
+absl::Status CheckRights(const MethodRule& rule,
+                         const identity::Identity& identity) {
+  if (!MayCall(identity.role, rule)) return RoleNotAllowed(rule, identity.role);
+  if (SeesEnough(identity.sees, rule)) return absl::OkStatus();
+  return runtime::Error(
+      absl::StatusCode::kPermissionDenied, runtime::reason::kAllOwnersNeeded,
+      absl::StrCat(std::string(rule.method),
+                   " is about all owners and needs a token with see = \"all\"; "
+                   "the token sees only the owner ",
+                   identity.name));
 }
 
 }  // namespace actord::daemon

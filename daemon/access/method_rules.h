@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "identity/identity.h"
 #include "identity/role.h"
 
@@ -59,6 +60,10 @@ constexpr bool MayCall(identity::Role role, const MethodRule& rule) {
 constexpr bool SeesEnough(identity::Sees sees, const MethodRule& rule) {
   return !rule.of_all_owners || sees == identity::Sees::kAll;
 }
+
+// PERMISSION_DENIED: the holder of a valid token may not make the call.
+absl::Status CheckRights(const MethodRule& rule,
+                         const identity::Identity& identity);
 
 // One rule for each method.
 std::span<const MethodRule> MethodRules();

@@ -280,32 +280,6 @@ TEST_F(Commands, CancelSendsItsDeadlineForEveryPid) {
   EXPECT_THAT(wrong.err, HasSubstr("--deadline"));
 }
 
-TEST_F(Commands, ShutdownSendsModeAndDeadline) {
-  const CliResult result = Run({"shutdown", "--deadline", "1m30s"});
-  EXPECT_EQ(result.status, ExitStatus::kDone);
-  EXPECT_EQ(result.out, "ended 12, forced 3\n");
-  const v1::ShutdownRequest drain = daemon_.log().shutdowns.at(0);
-  EXPECT_EQ(drain.mode(), v1::ShutdownRequest::MODE_DRAIN);
-  EXPECT_EQ(drain.deadline().seconds(), 90);
-  Run({"shutdown", "--mode", "now"});
-  const v1::ShutdownRequest now = daemon_.log().shutdowns.at(1);
-  EXPECT_EQ(now.mode(), v1::ShutdownRequest::MODE_NOW);
-  EXPECT_FALSE(now.has_deadline());
-}
-
-TEST_F(Commands, ShutdownWaitsForTheExit) {
-  daemon_.SetServing(false);
-  EXPECT_EQ(Run({"shutdown", "--no-wait"}).status, ExitStatus::kDone);
-  const CliResult late = Run({"shutdown", "--timeout", "100ms"});
-  EXPECT_EQ(late.status, ExitStatus::kDeadline);
-  EXPECT_EQ(late.out, "ended 12, forced 3\n");
-  EXPECT_THAT(late.err, HasSubstr("the daemon has not exited within"));
-  EXPECT_THAT(late.err, HasSubstr("still takes connections"));
-  // Another daemon serves at the address.
-  daemon_.SetServing(true);
-  EXPECT_EQ(Run({"shutdown"}).status, ExitStatus::kDone);
-}
-
 TEST_F(Commands, HealthExitsByTheAnswer) {
   const CliResult serving = Run({"health"});
   EXPECT_EQ(serving.status, ExitStatus::kDone);
