@@ -25,6 +25,7 @@
 #include "actord/v1/process.pb.h"
 #include "actord/v1/quarantine.pb.h"
 #include "actord/v1/status.pb.h"
+#include "actord/v1/work.pb.h"
 #include "actord/v1/yield.pb.h"
 #include "client/calls/cancellation.h"
 #include "client/calls/endpoint.h"

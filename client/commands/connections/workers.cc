@@ -17,7 +17,7 @@ struct WorkersOptions {
   uint64_t limit = 0;
 };
 
-constexpr size_t kNameWidth = 40;
+constexpr size_t kWorkerWidth = 40;
 constexpr size_t kCommandsWidth = 60;
 
 // Why the worker gets tasks, or gets none.
@@ -36,14 +36,14 @@ Item WorkerItem(const v1::RemoteWorker& worker) {
             return std::vector<std::string>{
                 std::to_string(worker.worker()),
                 worker.name().empty() ? "-"
-                                      : OneLine(worker.name(), kNameWidth),
+                                      : OneLine(worker.name(), kWorkerWidth),
                 State(worker),
                 ShortDuration(absl::Now() - ToTime(worker.connect_time())),
                 std::to_string(worker.tasks()),
                 std::to_string(worker.credits()),
                 OneLine(absl::StrJoin(worker.commands(), " "), kCommandsWidth),
                 worker.owner().empty() ? "-"
-                                       : OneLine(worker.owner(), kNameWidth)};
+                                       : OneLine(worker.owner(), kWorkerWidth)};
           }};
 }
 
