@@ -26,10 +26,10 @@ namespace actord::daemon {
 
 class ServiceReports {
  public:
-  // What the service manager has said by the environment.
+  // The wishes of the service manager, which the environment holds.
   struct Offer {
-    // Of a Unix datagram socket: a path, or "@" and an abstract name. "": no
-    // service manager asks for messages.
+    // Address of a Unix datagram socket: a path, or "@" and an abstract name.
+    // "": no service manager asks for messages.
     std::string address;
     // The longest time between two signs of life; zero: it expects none.
     absl::Duration watchdog = absl::ZeroDuration();

@@ -45,7 +45,7 @@ class InstalledManual(unittest.TestCase):
         cls.man = cls.root / "share/man"
 
     def rendered(self, page):
-        """What man shows, in very long lines."""
+        """The text that man shows, in very long lines."""
         return output("man", "-l", self.man / page).stdout
 
     def test_pages_have_no_mistakes(self):

@@ -1,5 +1,5 @@
-"""What a service manager gives the daemon and hears from it, and who may use a Unix
-socket."""
+"""The sockets that a service manager gives the daemon, the reports that it gets, and
+the rights to a Unix socket."""
 
 import os
 import signal
