@@ -93,6 +93,29 @@ class Descriptors(TokenCase, ConnectionsCase):
         self.assertIn("raise connections.max_per_address", daemon.log())
 
 
+class DescriptorsByAUnixSocket(Descriptors):
+    """The clients that use up the descriptors come over a Unix socket."""
+
+    def start(self, *options):
+        self.path = self.directory / "s"
+        return super().start("--listen", f"unix:{self.path}", *options)
+
+    def connect_socket(self, daemon):
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(WAIT_SECONDS)
+        client.connect(str(self.path))
+        return client
+
+    def test_all_clients_are_served_again_after_too_many(self):
+        super().test_all_clients_are_served_again_after_too_many()
+
+    def test_end_among_too_many(self):
+        super().test_end_among_too_many()
+
+    # A Unix socket has no address.
+    test_one_address_leaves_room_for_others = None
+
+
 class AdminPort(EmptyCase):
 
     def test_client_is_refused_at_once_and_served_later(self):

@@ -44,7 +44,13 @@ class FloodCase(AttackCase):
         self.assertEqual(self.daemon.log().count(" cut: "), 1)
         self.assertIn(reason, self.daemon.log())
         self.assertLess(self.peak(), PEAK_BYTES)
+        self.check_memory_comes_back()
         return processor
+
+
+    def check_memory_comes_back(self):
+        eventually(lambda: self.grown() < LEFT_BYTES, "the memory",
+                   GIVEN_BACK_SECONDS * self.factor)
 
 
 class Floods(FloodCase):
@@ -87,8 +93,7 @@ class Floods(FloodCase):
         self.assertGreater(len(cuts), connections // 2)
         self.assertGreater(honest.calls, 0)
         self.assertGreater(answered, 0)
-        eventually(lambda: self.grown() < LEFT_BYTES, "the memory",
-                   GIVEN_BACK_SECONDS * self.factor)
+        self.check_memory_comes_back()
         seconds_to_cut = [cut for cut in cuts if cut is not None]
         self.record(
             f"{connections} connections, {len(cuts)} in all, in {seconds} s: "
@@ -164,6 +169,7 @@ class FloodsOverAUnixSocket(FloodCase):
         self.assertGreater(len(cuts), connections)
         self.assertLess(self.peak(), PEAK_BYTES)
         self.assertLess(honest.longest, 1 * self.factor)
+        self.check_memory_comes_back()
 
 
 class Ends(FloodCase):

@@ -40,10 +40,12 @@ class ManyConnections(AttackCase):
             each.close()
         self.sockets = []
 
+    def connect_socket(self):
+        return socket.create_connection(("127.0.0.1", self.daemon.port), timeout=30)
+
     def open_all(self, first_bytes):
         for _ in range(self.count):
-            client = socket.create_connection(("127.0.0.1", self.daemon.port),
-                                              timeout=30)
+            client = self.connect_socket()
             self.sockets.append(client)
             client.sendall(first_bytes)
 
@@ -150,6 +152,25 @@ class ManyConnections(AttackCase):
             self.assert_serves()
         self.honest_ones = 1
         self.check_all_end()
+
+
+class ManyConnectionsOfAUnixSocket(ManyConnections):
+
+    def start_daemon(self, *options, **more):
+        self.path = self.directory / "s"
+        return super().start_daemon(*options, "--listen", f"unix:{self.path}", **more)
+
+    def connect_socket(self):
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(30)
+        client.connect(str(self.path))
+        return client
+
+    def test_silent(self):
+        super().test_silent()
+
+    def test_idle_after_the_handshake(self):
+        super().test_idle_after_the_handshake()
 
 
 if __name__ == "__main__":

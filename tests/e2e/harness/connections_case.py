@@ -31,12 +31,15 @@ class ConnectionsCase(EmptyCase):
             each.close()
         self.sockets = []
 
+    def connect_socket(self, daemon):
+        return socket.create_connection(("127.0.0.1", daemon.port),
+                                        timeout=WAIT_SECONDS)
+
     def open_idle(self, daemon):
         """Connects and says nothing. Returns after how many seconds the daemon has
         closed the connection; None: it is open."""
         started = time.monotonic()
-        client = socket.create_connection(("127.0.0.1", daemon.port),
-                                          timeout=WAIT_SECONDS)
+        client = self.connect_socket(daemon)
         if is_taken(client):
             self.sockets.append(client)
             return None

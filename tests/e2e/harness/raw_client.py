@@ -7,6 +7,8 @@ import struct
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _SETTINGS, _PING = 0, 1, 4, 6
 _INITIAL_WINDOW_SIZE = 4
+# gRPC's own setting: headers with bytes come as they are, without base64.
+_TRUE_BINARY = 0xfe03
 _END_STREAM, _ACK, _END_HEADERS = 1, 1, 4
 _SERVICE = "/actord.v1.ActorService/"
 
@@ -31,7 +33,8 @@ class RawClient:
     """One connection, whose calls are never answered to anybody."""
 
     def __init__(self, address, window=None):
-        """`window`: how many bytes of each answer it takes."""
+        """`window`: how many bytes of each answer it takes. Headers, and so the
+        status of a call, come without a window."""
         if address.startswith("unix:"):
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.settimeout(20)
@@ -40,7 +43,8 @@ class RawClient:
             host, port = address.rsplit(":", 1)
             self.socket = socket.create_connection((host, int(port)), timeout=20)
         settings = (b"" if window is None
-                    else struct.pack(">HI", _INITIAL_WINDOW_SIZE, window))
+                    else struct.pack(">HIHI", _INITIAL_WINDOW_SIZE, window,
+                                     _TRUE_BINARY, 1))
         self.socket.sendall(PREFACE + _frame(_SETTINGS, 0, 0, settings))
         self._streams = 1
 
@@ -78,6 +82,16 @@ class RawClient:
             if not got:
                 raise ConnectionError(f"closed after {seen!r}")
             seen = seen[-len(answer):] + got
+
+    def read_until(self, count, text):
+        """Reads until `text` has come so many times. Returns all that came."""
+        seen = b""
+        while seen.count(text) < count:
+            got = self.socket.recv(65536)
+            if not got:
+                raise ConnectionError(f"closed after {len(seen)} bytes")
+            seen += got
+        return seen
 
     def reset(self):
         """Ends it with a RST: bytes on their way are lost."""
