@@ -39,6 +39,7 @@ constexpr size_t kPeekBytes = 32 << 10;
 constexpr size_t kFirstPeekBytes = 16 << 10;
 // kSuspectResets calls that are begun and reset take more bytes than this.
 constexpr uint64_t kSuspectBytes = 22 * kSuspectResets;
+static_assert(kSuspectBytes <= 17 * 2 * kMaxUnreadPings);
 
 bool IsUnix(const Connection& connection) {
   return connection.address_group.empty();
@@ -183,6 +184,10 @@ void ConnectionGuard::Look(const std::vector<uint64_t>& active) {
     if (facts.contains(id)) continue;
     std::optional<Suspicion> suspicion = Suspect(id);
     if (!suspicion.has_value()) continue;
+    if (suspicion->unread.pings > kMaxUnreadPings) {
+      CutFlood(suspicion->connection, Verdict::kBytes, watched_[id]);
+      continue;
+    }
     if (HasTooManyResets(id, *suspicion)) {
       CutFlood(suspicion->connection, Verdict::kResets, watched_[id]);
       continue;
@@ -211,8 +216,8 @@ std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
     auto connection = registry_.Find(id);
     if (!connection.has_value()) return std::nullopt;
     const uint64_t unread = CountUnread(*fd);
-    const uint64_t resets = CountResets(*connection, unread);
-    return Suspicion{*std::move(connection), {}, unread, resets};
+    const UnreadFrames frames = CountFrames(*connection, unread);
+    return Suspicion{*std::move(connection), {}, unread, frames};
   }
   const uint64_t before = watched.history.last().traffic.received_bytes;
   // A socket that took the descriptor meanwhile may have received less.
@@ -224,9 +229,12 @@ std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
   if (!is_askable && unread < kSuspectBytes) return std::nullopt;
   auto connection = registry_.Find(id);
   if (!connection.has_value()) return std::nullopt;
-  const uint64_t resets = CountResets(*connection, unread);
-  if (!is_askable && resets <= kSuspectResets) return std::nullopt;
-  return Suspicion{*std::move(connection), *traffic, bytes, resets};
+  const UnreadFrames frames = CountFrames(*connection, unread);
+  if (!is_askable && frames.resets <= kSuspectResets &&
+      frames.pings <= kMaxUnreadPings) {
+    return std::nullopt;
+  }
+  return Suspicion{*std::move(connection), *traffic, bytes, frames};
 }
 
 ConnectionGuard::Sharers& ConnectionGuard::SharersOf(
@@ -234,20 +242,23 @@ ConnectionGuard::Sharers& ConnectionGuard::SharersOf(
   return IsUnix(connection) ? unix_sharers_ : tcp_sharers_;
 }
 
-uint64_t ConnectionGuard::CountResets(const Connection& connection,
-                                      uint64_t unread_bytes) {
-  if (unread_bytes < kSuspectBytes || connection.handshake != nullptr) return 0;
-  return CountCallsResetAtOnce(
-      PeekBytes(connection.fd, kFirstPeekBytes, peeked_),
-      MaxResets(connection) + 1);
+ConnectionGuard::UnreadFrames ConnectionGuard::CountFrames(
+    const Connection& connection, uint64_t unread_bytes) {
+  if (unread_bytes < kSuspectBytes || connection.handshake != nullptr) {
+    return {};
+  }
+  const std::string_view bytes =
+      PeekBytes(connection.fd, kFirstPeekBytes, peeked_);
+  return {.resets = CountCallsResetAtOnce(bytes, MaxResets(connection) + 1),
+          .pings = CountPings(bytes, kMaxUnreadPings + 1)};
 }
 
 bool ConnectionGuard::HasTooManyResets(uint64_t id,
                                        const Suspicion& suspicion) {
-  if (suspicion.resets <= kSuspectResets) return false;
+  if (suspicion.unread.resets <= kSuspectResets) return false;
   ++SharersOf(suspicion.connection).resetting;
   suspects_.push_back(id);
-  return suspicion.resets > MaxResets(suspicion.connection);
+  return suspicion.unread.resets > MaxResets(suspicion.connection);
 }
 
 uint64_t ConnectionGuard::MaxResets(const Connection& connection) {

@@ -8,10 +8,10 @@
 // Asking gRPC takes longer than counting the resets in the bytes that gRPC has
 // not read. So the guard counts resets for every active connection without TLS,
 // and cuts connections with too many of them (MaxResetsOfEach) before gRPC has
-// parsed the bytes. The kernel does not count the bytes of Unix sockets. So the
-// guard ranks active Unix sockets by the bytes that gRPC has not read, and asks
-// about kMaxUnixAsked of them a tick. It cuts a Unix socket only for its calls,
-// not for its bytes.
+// parsed the bytes, and the same for pings. The kernel does not count the bytes
+// of Unix sockets. So the guard ranks active Unix sockets by the bytes that
+// gRPC has not read, and asks about kMaxUnixAsked of them a tick. It cuts a
+// Unix socket only for its calls, not for its bytes.
 //
 // Thread-safety: Watch and CutAllIn may be called from any thread. Start, Stop
 // and the destructor are for one thread. Ownership: owns the thread; borrows
@@ -75,13 +75,17 @@ class ConnectionGuard {
   // Does the work that is due at this time.
   void Tick(uint64_t now_ns);
   void Look(const std::vector<uint64_t>& active);
+  // Frames in the first bytes that gRPC has not read, counted up to one above
+  // the limit; 0: too few bytes, or TLS.
+  struct UnreadFrames {
+    uint64_t resets = 0;  // calls that are begun and reset
+    uint64_t pings = 0;
+  };
   struct Suspicion {
     Connection connection;
     Traffic traffic;
     uint64_t bytes = 0;  // for the rank among others
-    // Calls that are begun and reset in the first bytes that gRPC has not read,
-    // counted up to one above the limit; 0: too few bytes, or TLS.
-    uint64_t resets = 0;
+    UnreadFrames unread;
   };
   // The reason to ask gRPC about an active connection; nullopt: there is none.
   std::optional<Suspicion> Suspect(uint64_t id);
@@ -96,9 +100,7 @@ class ConnectionGuard {
     RecentCount cuts;
   };
   Sharers& SharersOf(const Connection& connection);
-  // Counts the calls that the connection begins and resets, up to one above the
-  // limit.
-  uint64_t CountResets(const Connection& connection, uint64_t unread_bytes);
+  UnreadFrames CountFrames(const Connection& connection, uint64_t unread_bytes);
   // Whether the connection has too many resets. Counts it among the sharers.
   bool HasTooManyResets(uint64_t id, const Suspicion& suspicion);
   // The number of resets that a connection may have at the moment.

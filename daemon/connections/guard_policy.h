@@ -45,6 +45,11 @@ GuardLimits GuardLimitsFor(int max_concurrent_streams,
 // at least this many calls.
 inline constexpr uint64_t kSuspectResets = 100;
 
+// A client waits for the answer to a ping before it sends the next one. gRPC
+// keeps the answers that a client does not read, some 100 MiB for a connection.
+// So a connection with more unread pings than this is cut.
+inline constexpr uint64_t kMaxUnreadPings = 100;
+
 // The number of such calls that each connection may have if there are
 // `suspects` suspects. Together they may have four times as many as one
 // connection alone, so the memory that a flood takes does not grow with its

@@ -17,6 +17,9 @@ constexpr uint32_t kResetLength = 4;
 constexpr uint32_t kMaxLength = 16'384;
 // The length and the type of a frame that resets a stream.
 constexpr std::string_view kResetBegin("\0\0\4\3", 4);
+// The header of a ping that is no answer to another one.
+constexpr std::string_view kPingHeader("\0\0\x08\x06\0\0\0\0\0", 9);
+constexpr size_t kPingBytes = 17;
 
 uint8_t ByteAt(std::string_view bytes, size_t position) {
   return static_cast<uint8_t>(bytes[position]);
@@ -70,6 +73,19 @@ size_t CountCallsResetAtOnce(std::string_view bytes, size_t max) {
     } else if (type == kReset && length == kResetLength) {
       count += begun.erase(stream);
     }
+  }
+  return count;
+}
+
+size_t CountPings(std::string_view bytes, size_t max) {
+  size_t count = 0;
+  for (; count < max; ++count) {
+    const void* const found = memmem(bytes.data(), bytes.size(),
+                                     kPingHeader.data(), kPingHeader.size());
+    if (found == nullptr) break;
+    const auto position =
+        static_cast<size_t>(static_cast<const char*>(found) - bytes.data());
+    bytes.remove_prefix(std::min(bytes.size(), position + kPingBytes));
   }
   return count;
 }

@@ -1,5 +1,5 @@
 // Examines the bytes of a connection that gRPC has not read: finds the protocol
-// of the client, and the calls that it begins and resets at once.
+// of the client, the calls that it begins and resets at once, and its pings.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -26,5 +26,11 @@ Protocol ProtocolOf(std::string_view bytes);
 // only by an unlikely chance. Stops at `max`, which it then returns.
 size_t CountCallsResetAtOnce(std::string_view bytes,
                              size_t max = std::numeric_limits<size_t>::max());
+
+// The number of pings in `bytes` that ask for an answer. `bytes` may begin and
+// end within a frame. Encrypted bytes, and the content of a message, contain a
+// ping only by an unlikely chance. Stops at `max`, which it then returns.
+size_t CountPings(std::string_view bytes,
+                  size_t max = std::numeric_limits<size_t>::max());
 
 }  // namespace actord::daemon

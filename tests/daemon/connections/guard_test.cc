@@ -136,6 +136,19 @@ class GuardTest : public ::testing::Test {
   std::vector<int> fds_;
 };
 
+TEST_F(GuardTest, CutsAConnectionWithManyUnreadPings) {
+  const std::string ping = Http2Frame(6, 0, "12345678");
+  std::string pings;
+  for (uint64_t i = 0; i < 2 * kMaxUnreadPings; ++i) pings += ping;
+  const int over_tcp = Connect();
+  const int over_unix = ConnectOverAUnixSocket();
+  Send(over_tcp, pings);
+  Send(over_unix, pings);
+  EXPECT_TRUE(AwaitCut(over_tcp));
+  EXPECT_TRUE(AwaitCut(over_unix));
+  EXPECT_EQ(counts_.cut.load(), 2u);
+}
+
 TEST_F(GuardTest, FewConnectionsMayResetAsManyCallsAsTheLimitAllows) {
   std::vector<int> clients;
   for (int i = 0; i < 3; ++i) {

@@ -71,6 +71,24 @@ TEST(CountCallsResetAtOnce, ManyCancelsOfOlderCallsAreNone) {
   EXPECT_EQ(CountCallsResetAtOnce(bytes), 0u);
 }
 
+TEST(CountPings, CountsThemWhereverTheBytesBegin) {
+  const std::string ping(
+      "\0\0\x08\x06\0\0\0\0\0"
+      "12345678",
+      17);
+  std::string answer = ping;
+  answer[4] = 1;
+  std::string bytes;
+  for (int i = 0; i < 10; ++i) bytes += ping + answer;
+  EXPECT_EQ(CountPings(bytes), 10u);
+  EXPECT_EQ(CountPings(bytes, 4), 4u);
+  EXPECT_EQ(CountPings(std::string_view(bytes).substr(3)), 9u);
+  EXPECT_EQ(CountPings(ping.substr(0, 9)), 1u);
+  EXPECT_EQ(CountPings(ping.substr(0, 8)), 0u);
+  EXPECT_EQ(CountPings(answer), 0u);
+  EXPECT_EQ(CountPings(""), 0u);
+}
+
 TEST(ProtocolOf, TellsByTheFirstBytes) {
   const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   for (size_t size = 0; size <= preface.size(); ++size) {

@@ -1,5 +1,6 @@
 """Clients that flood the daemon below every handler: they speak HTTP/2 by hand."""
 
+import itertools
 import json
 import select
 import selectors
@@ -13,7 +14,7 @@ import time
 
 from harness.raw_client import PREFACE
 
-_HEADERS, _RST_STREAM, _SETTINGS, _CONTINUATION = 1, 3, 4, 9
+_DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _CONTINUATION = 0, 1, 3, 4, 6, 9
 _END_HEADERS = 4
 _CANCEL = struct.pack(">I", 8)
 # ":method: POST" and ":scheme: http" of HPACK's static table.
@@ -69,22 +70,46 @@ def _endless_header():
         yield _frame(_CONTINUATION, 0, 1, b"x" * 16384)
 
 
-KINDS = {"rapid_reset": _rapid_reset, "endless_header": _endless_header}
+def _pings():
+    """Pings without a pause, each of which has to be answered."""
+    while True:
+        yield _frame(_PING, 0, 0, b"12345678") * 1000
+
+
+def _settings():
+    """Settings without content, each of which has to be acknowledged."""
+    while True:
+        yield _frame(_SETTINGS, 0, 0, b"") * 1000
+
+
+def _empty_data():
+    """A call whose request never begins: frames without content."""
+    yield _frame(_HEADERS, _END_HEADERS, 1, _POST_HTTP + b"".join(
+        _remembered(*line) for line in _HEADER_LINES))
+    while True:
+        yield _frame(_DATA, 0, 1, b"") * 1000
+
+
+KINDS = {"rapid_reset": _rapid_reset, "endless_header": _endless_header,
+         "pings": _pings, "settings": _settings, "empty_data": _empty_data}
 
 
 class FloodProgram:
     """A program of its own that floods, so that it takes no time from the test.
     It floods for `seconds`. With `again`, it replaces each connection that is
     cut. `address`: HOST:PORT or unix:PATH. `tls_ca`: the authority of the daemon's
-    certificate; else there is no TLS."""
+    certificate; else there is no TLS. `pause`: seconds between two parts of what a
+    connection sends. `sources`: the number of loopback addresses that the
+    connections come from in turn."""
 
     def __init__(self, kind, address, seconds, connections=1, again=False,
-                 tls_ca=""):
+                 tls_ca="", pause=0, sources=1):
         # A file: thousands of cuts do not fit into a pipe that nobody reads.
         self._output = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "harness.flood", kind, address, str(seconds),
-             str(connections), str(int(again)), str(tls_ca)],
+             str(connections), str(int(again)), str(tls_ca), str(pause),
+             str(sources)],
             stdout=self._output)
 
     def cuts(self):
@@ -113,7 +138,7 @@ class _Parts:
         return self._parts[number]
 
 
-def _plain(address):
+def _plain(address, source):
     """A socket that connects, or waits for its turn."""
     if address.startswith("unix:"):
         plain = socket.socket(socket.AF_UNIX)
@@ -122,6 +147,8 @@ def _plain(address):
         return plain
     plain = socket.socket()
     plain.setblocking(False)
+    if source != "127.0.0.1":
+        plain.bind((source, 0))
     host, port = address.rsplit(":", 1)
     plain.connect_ex((host, int(port)))
     return plain
@@ -179,9 +206,12 @@ class _Cuts:
 
 class _Connection:
 
-    def __init__(self, address, context, parts):
-        self.socket = (_plain(address) if context is None
+    def __init__(self, address, context, parts, pause, source):
+        self.socket = (_plain(address, source) if context is None
                        else _over_tls(address, context))
+        self._pause = pause
+        # No part is begun before this time.
+        self.next = 0
         # When it began to flood; before, when it was made.
         self.started = time.monotonic()
         self.is_cut = False
@@ -199,6 +229,10 @@ class _Connection:
         try:
             for _ in range(16):
                 if not self._rest:
+                    if self._pause:
+                        if time.monotonic() < self.next:
+                            break
+                        self.next = time.monotonic() + self._pause
                     self._rest = memoryview(self._parts[self._number])
                     self._number += 1
                 self._rest = self._rest[self.socket.send(self._rest):]
@@ -209,7 +243,7 @@ class _Connection:
         return True
 
 
-def _main(kind, address, seconds, connections, again, tls_ca):
+def _main(kind, address, seconds, connections, again, tls_ca, pause, sources):
     context = None
     if tls_ca:
         context = ssl.create_default_context(cafile=tls_ca)
@@ -218,10 +252,12 @@ def _main(kind, address, seconds, connections, again, tls_ca):
     selector = selectors.DefaultSelector()
     deadline = time.monotonic() + float(seconds)
     cuts = _Cuts()
+    turns = itertools.cycle(f"127.0.0.{1 + i}" for i in range(int(sources)))
 
     def connect():
         try:
-            connection = _Connection(address, context, parts)
+            connection = _Connection(address, context, parts, float(pause),
+                                     next(turns))
         except OSError:
             return False
         selector.register(connection.socket, selectors.EVENT_WRITE, connection)
@@ -232,6 +268,8 @@ def _main(kind, address, seconds, connections, again, tls_ca):
         if not connect():
             sys.exit(f"no connection to {address}")
     while selector.get_map() and time.monotonic() < deadline:
+        if float(pause):
+            time.sleep(0.001)  # A socket that waits for its time can be written.
         for key, _ in selector.select(0.1):
             connection = key.data
             cuts.look()
