@@ -53,21 +53,12 @@ size_t ThreadsOfServer() {
          std::clamp(gpr_cpu_num_cores() / 2, 2u, 16u);
 }
 
-// Memory for all requests that are being read, and for gRPC's own data of open
-// calls. When it runs out, gRPC reads more slowly and breaks calls off.
-size_t MaxServerBytes(const Config& config) {
-  const size_t one = RpcServer::MaxRequestBytes(config);
-  const size_t many = std::max(kMinServerBytes, 8 * one);
-  // The other half of the memory is for the daemon's own data.
-  const uint64_t half = runtime::CgroupMemoryLimit("").value_or(UINT64_MAX) / 2;
-  return std::min(many, std::max<size_t>(one, half));
-}
-
 void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(RpcServer::MaxRequestBytes(config)));
   grpc::ResourceQuota quota("actord");
-  quota.Resize(MaxServerBytes(config));
+  quota.Resize(RpcServer::MaxServerBytes(RpcServer::MaxRequestBytes(config),
+                                         runtime::CgroupMemoryLimit("")));
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              config.max_concurrent_streams);
@@ -120,6 +111,14 @@ absl::Status CheckAddresses(const std::vector<std::string>& addresses) {
 
 size_t RpcServer::MaxRequestBytes(const Config& config) {
   return 2 * config.runtime.max_payload_bytes + kRequestOverheadBytes;
+}
+
+size_t RpcServer::MaxServerBytes(size_t request_bytes,
+                                 std::optional<uint64_t> memory_bytes) {
+  const size_t many = std::max(kMinServerBytes, 8 * request_bytes);
+  // The other half of the memory is for the daemon's own data.
+  const uint64_t half = memory_bytes.value_or(UINT64_MAX) / 2;
+  return std::min(many, std::max<size_t>(request_bytes, half));
 }
 
 absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(

@@ -6,7 +6,10 @@
 
 #include <grpcpp/server.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +35,12 @@ class RpcServer {
   static absl::StatusOr<Reservation> Reserve(const Config& config);
   // The largest request that a server of this configuration takes.
   static size_t MaxRequestBytes(const Config& config);
+  // Memory for all requests that are being read, and for gRPC's own data of
+  // open calls. When it runs out, gRPC reads more slowly and breaks calls off.
+  // `request_bytes`: MaxRequestBytes. `memory_bytes`: the limit of the daemon's
+  // memory; nullopt: there is none.
+  static size_t MaxServerBytes(size_t request_bytes,
+                               std::optional<uint64_t> memory_bytes);
   // Starts the server, which serves when Start returns. UNAVAILABLE: as for
   // Reserve. INTERNAL: the system has too few threads, or gRPC refuses the
   // credentials. `tls`: serves TCP with TLS, and must outlive the server; null:
