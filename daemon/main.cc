@@ -35,6 +35,22 @@
 namespace actord::daemon {
 namespace {
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ACTORD_IS_SANITIZED 1
+#endif
+#endif
+#if !defined(ACTORD_IS_SANITIZED) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+// Runs before the initialisers of the libraries, which allocate. A sanitizer
+// has to be the first, and has an answer of its own.
+void BeforeAll(int, char**, char**) {
+  OutOfMemory::HandleFromNowOn(kExitInternal);
+}
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const before_all)(int, char**, char**) = BeforeAll;
+#endif
+
 ExitStatus Complain(ExitStatus exit_status, const absl::Status& status) {
   std::fprintf(stderr, "actord: %s\n", std::string(status.message()).c_str());
   return exit_status;

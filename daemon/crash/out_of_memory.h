@@ -3,13 +3,18 @@
 // too much fails alone. Anywhere else nothing could go on safely: the program
 // writes one line to standard error, and ends.
 //
-// Allocations of libraries in C do not come here; most of those end the program
-// by SIGABRT (crash_report.h).
+// This holds for
+//  (1) operator new: the new handler;
+//  (2) gRPC, whose gpr_malloc would abort: out_of_memory.cc replaces it;
+//  (3) std::bad_alloc, and an error of std::thread, that nobody catches, as in
+//      a library or a noexcept function: the terminate handler.
+// Other libraries in C, such as OpenSSL, return an error to their caller.
 //
 // Thread-safety: at most one object at a time, made and destroyed by one thread
 // when no other thread allocates for a plugin.
 #pragma once
 
+#include <exception>
 #include <new>
 
 #include "daemon/settings/config.h"
@@ -24,8 +29,16 @@ class OutOfMemory {
   OutOfMemory(const OutOfMemory&) = delete;
   OutOfMemory& operator=(const OutOfMemory&) = delete;
 
+  // The same behaviour before there is a configuration. Uses no memory, so it
+  // may run before all other code of the program. It is never undone.
+  static void HandleFromNowOn(int exit_status);
+  // Called when an allocation has failed. Throws std::bad_alloc in plugin code,
+  // and ends the program in all other code.
+  static void Refused();
+
  private:
   const std::new_handler former_;
+  const std::terminate_handler former_terminate_;
 };
 
 }  // namespace actord::daemon

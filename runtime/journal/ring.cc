@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "runtime/system/assert.h"
 #include "runtime/system/fail_point.h"
@@ -34,6 +35,9 @@ JournalRing::JournalRing(uint64_t bytes, uint64_t first_lsn)
   // Anonymous memory is zero, as (2) requires.
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // As operator new does: the program ends with a line that says so.
+  const std::new_handler refused = std::get_new_handler();
+  if (memory == MAP_FAILED && refused != nullptr) refused();
   ACTORD_ASSERT(memory != MAP_FAILED, "ring.h: there is memory for the ring");
   memory_ = static_cast<char*>(memory);
   BringPages(memory_, bytes);

@@ -1,8 +1,12 @@
 #include "daemon/crash/out_of_memory.h"
 
+#include <grpc/support/alloc.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstddef>
 #include <new>
+#include <system_error>
 
 #include "runtime/crash/running_code.h"
 
@@ -18,6 +22,39 @@ TEST(OutOfMemoryDeathTest, DaemonEndsWithALineAndStatus70) {
   const OutOfMemory out_of_memory(LogFormat::kJson, kStatus);
   EXPECT_EXIT(RefuseMemory(), testing::ExitedWithCode(kStatus),
               R"("level":"fatal","message":"out of memory: )");
+}
+
+// gRPC's own allocation would abort. The size is more than any address space.
+TEST(OutOfMemoryDeathTest, AllocationsOfGrpcEndTheDaemonToo) {
+  const OutOfMemory out_of_memory(LogFormat::kJson, kStatus);
+  constexpr size_t kTooMuch = size_t{1} << 62;
+  const char* const line = R"("message":"out of memory: )";
+  EXPECT_EXIT(gpr_malloc(kTooMuch), testing::ExitedWithCode(kStatus), line);
+  EXPECT_EXIT(gpr_zalloc(kTooMuch), testing::ExitedWithCode(kStatus), line);
+  EXPECT_EXIT(gpr_realloc(nullptr, kTooMuch), testing::ExitedWithCode(kStatus),
+              line);
+}
+
+TEST(OutOfMemoryDeathTest, ExceptionThatNobodyCatchesEndsTheDaemonToo) {
+  const OutOfMemory out_of_memory(LogFormat::kJson, kStatus);
+  EXPECT_EXIT([]() noexcept { throw std::bad_alloc(); }(),
+              testing::ExitedWithCode(kStatus), "out of memory: ");
+  EXPECT_EXIT(
+      []() noexcept {
+        throw std::system_error(
+            std::make_error_code(std::errc::resource_unavailable_try_again));
+      }(),
+      testing::ExitedWithCode(kStatus), "out of memory or threads: ");
+  EXPECT_EXIT(
+      {
+        const runtime::PluginScope scope(
+            {.plugin = "orders", .function = "destroy"});
+        []() noexcept { throw std::bad_alloc(); }();
+      },
+      testing::ExitedWithCode(kStatus), "out of memory: .* of a plugin");
+  // Other exceptions abort, as without the object.
+  EXPECT_EXIT([]() noexcept { throw 1; }(), testing::KilledBySignal(SIGABRT),
+              "");
 }
 
 TEST(OutOfMemory, PluginCodeGetsAnException) {

@@ -6,6 +6,7 @@ import time
 import unittest
 
 import grpc
+from admin.pages import admin_port, get
 from harness import places
 from harness.attack_case import MIB, AttackCase, record
 from harness.connection import refusal_of
@@ -14,6 +15,7 @@ from harness.waiting import eventually
 # What the daemon may take besides the address space of an idle one.
 SPARE_BYTES = 400 * MIB
 MESSAGE_BYTES = MIB
+ORDER = b'{"order": "1", "amount_cents": 1, "hold_ms": 1}'
 
 
 def address_space(daemon):
@@ -23,7 +25,8 @@ def address_space(daemon):
 
 class MemoryLow(AttackCase):
 
-    OPTIONS = ("--workers", "2", "--max-mailbox-bytes", "1GiB")
+    OPTIONS = ("--workers", "2", "--max-mailbox-bytes", "1GiB", "--admin-listen",
+               "127.0.0.1:0")
 
     def start_with(self, address_space_bytes):
         limited = self.text_file(
@@ -54,7 +57,9 @@ class MemoryLow(AttackCase):
         actor = self.connect(daemon)
         # It takes no message until it is told to.
         pid = actor.submit("probe", method="collect")
-        counter = actor.submit("counter")
+        counter, cancelled = actor.submit("counter"), actor.submit("counter")
+        order = actor.submit("order", ORDER)
+        [payment] = eventually(actor.yields, "the yield")
         refusal, taken = self.fill(actor, pid)
         self.assertEqual(refusal.code, grpc.StatusCode.RESOURCE_EXHAUSTED)
         self.assertEqual(refusal.reason, "MEMORY_LOW")
@@ -63,9 +68,20 @@ class MemoryLow(AttackCase):
                             code=grpc.StatusCode.RESOURCE_EXHAUSTED,
                             reason="MEMORY_LOW", message="little memory left")
         self.assertGreaterEqual(actor.status().counters.memory_limit_total, 2)
-        # What frees memory goes on.
+        # What frees memory goes on: answers to yields, steps, ends, cancels.
         self.assertEqual(actor.process(counter).pid, counter)
+        actor.complete(payment.token, b'"receipt"')
+        outcome = actor.wait(order)
+        self.assertEqual(outcome.WhichOneof("end"), "result", outcome)
+        actor.cancel(cancelled)
+        self.assertEqual(actor.wait(cancelled).result.data, b"0")
         actor.terminate(counter)
+        self.assertEqual(actor.wait(counter).WhichOneof("end"), "failure")
+        self.assertEqual(get(admin_port(daemon), "/healthz")[0], 200)
+        self.assertEqual(get(admin_port(daemon), "/readyz")[0], 200)
+        self.assert_refused(lambda: actor.send(pid),
+                            code=grpc.StatusCode.RESOURCE_EXHAUSTED,
+                            reason="MEMORY_LOW", message="little memory left")
         actor.terminate(pid)
         started = time.monotonic()
         eventually(lambda: self.is_taken(actor), "room for new processes")

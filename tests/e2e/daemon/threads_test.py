@@ -1,6 +1,7 @@
 """What the daemon does when the system has no thread for it, at the start and later."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -54,9 +55,19 @@ class ThreadsCase(EmptyCase):
         return daemon
 
     def no_more_threads(self, daemon):
+        self._limit(daemon, "1")
+
+    def threads_again(self, daemon):
+        """Gives back what no_more_threads took."""
+        # The daemon has the hard limit of this test.
+        _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+        self._limit(daemon, "unlimited" if hard == resource.RLIM_INFINITY
+                    else str(hard))
+
+    def _limit(self, daemon, soft):
         # By that user, because this needs no privilege then.
         subprocess.run(["prlimit", "--pid", str(daemon.process.pid),
-                        "--nproc=1:1"], check=True, **self.user.options())
+                        f"--nproc={soft}:"], check=True, **self.user.options())
 
 
 class NoThreadAtTheStart(ThreadsCase):

@@ -41,6 +41,11 @@ class NoThread(ThreadsCase):
         # What exists, and what needs no thread.
         actor.send(kept, "add", b"1")
         self.assertEqual(actor.run("echo", b"1").result.data, b"1")
+        self.threads_again(daemon)
+        answer = read()
+        self.assertEqual(answer["code"], "OK", answer)
+        actor.load_plugin(versions)
+        self.assertEqual(actor.call(kept, "get").result.data, b"1")
 
 
 if __name__ == "__main__":
