@@ -2,9 +2,10 @@
 // answered: with a response that parses, or with an error that has a reason and
 // blames the client.
 //
-// An input is: method (1 byte), flags (1 byte), and the bytes of the request. A
-// stream of requests has its messages one after the other, each after its
-// length in 2 bytes.
+// An input is: method (2 bytes, method_choice.h), flags (1 byte), and the bytes
+// of the request. Flags: 1 leaves the call open, 2 cancels it; the next two
+// bits choose the token. A stream of requests has its messages one after the
+// other, each after its length in 2 bytes.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/stubs/logging.h>
@@ -23,7 +24,8 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "tests/fuzz/input.h"
-#include "tests/fuzz/service_in_process.h"
+#include "tests/fuzz/service/method_choice.h"
+#include "tests/fuzz/service/service_in_process.h"
 
 namespace actord::fuzz {
 namespace {
@@ -68,6 +70,8 @@ class Client {
 
   void Call(const MethodDescriptor& method, uint8_t flags, Input input) {
     grpc::ClientContext context;
+    context.AddMetadata("authorization",
+                        ServiceInProcess::Authorization(flags >> 2 & 3));
     const auto now = std::chrono::system_clock::now();
     context.set_deadline(Waits(method) ? now + kPatience : now + kNeverReached);
     stream_ = stub_.PrepareCall(
@@ -181,10 +185,11 @@ void CallAnyMethod(Input input) {
   const auto& methods =
       *v1::SubmitRequest::descriptor()->file()->pool()->FindServiceByName(
           "actord.v1.ActorService");
-  const int index = static_cast<int>(
-      input.Below(static_cast<size_t>(methods.method_count())));
+  const uint8_t low = input.Byte();
+  const auto& method =
+      ChooseMethod(methods, static_cast<uint16_t>(low | input.Byte() << 8));
   const uint8_t flags = input.Byte();
-  Client(service->channel()).Call(*methods.method(index), flags, input);
+  Client(service->channel()).Call(method, flags, input);
 }
 
 }  // namespace
