@@ -154,7 +154,7 @@ void AddConnectionKeys(std::vector<ConfigKey>& keys) {
               "Maximum size of the answers that the client of one connection "
               "has not read, from 64KiB to 1GiB; further answers are refused. "
               "A single answer may be larger, and answers up to 16KiB are not "
-              "counted. All Unix sockets count as one connection."},
+              "counted."},
              BoundedSizeCodec{{}, 64 << 10, 1 << 30},
              ACTORD_MEMBER(max_unread_bytes)));
 }

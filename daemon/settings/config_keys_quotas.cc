@@ -46,7 +46,7 @@ void AddQuotaKeys(std::vector<ConfigKey>& keys) {
       ACTORD_MEMBER(quotas.streams))));
   keys.push_back(Reloads(Single(
       {"quotas.connections", "quota-connections", "N",
-       "Open TCP connections of one client, counted by the first token that a "
+       "Open connections of one client, counted by the first token that a "
        "connection presents, up to 10000000; calls of further ones are "
        "refused, and the connections are cut. 0 means no limit. Needs "
        "auth.tokens."},
