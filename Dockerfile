@@ -48,8 +48,9 @@ RUN ["/usr/bin/actord", "--version"]
 RUN ["/usr/bin/actorctl", "--version"]
 
 # No account is needed for a number. Nothing is written to the root but the
-# socket, whose folder is a volume, so that the root may be read-only.
-RUN install -d --owner 65532 --group 65532 --mode 0750 /run/actord
+# socket, whose folder is a volume, so that the root may be read-only. A named
+# volume at /var/lib/actord, for a store, gets the owner of that folder.
+RUN install -d --owner 65532 --group 65532 --mode 0750 /run/actord /var/lib/actord
 VOLUME /run/actord
 USER 65532:65532
 EXPOSE 7600

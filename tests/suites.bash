@@ -12,6 +12,7 @@
 #   model   none    Spin models and their mutants
 #   attack  GCC     hostile clients of the release build, each attack in small
 #   soak    GCC     mixed load with random faults on the release build, 2 min
+#   package GCC     Debian packages of the release build
 #
 # The suites unit, e2e, sdk and stress run the tests of that label in the GCC build.
 
@@ -152,7 +153,7 @@ run_on_release() {
 
 run_suite() {
   case $1 in
-    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack|fuzz|soak)$' ;;
+    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack|fuzz|soak|package)$' ;;
     fuzz) run_ctest fuzz asan fuzzers --label-regex '^fuzz$' ;;
     tsan) run_ctest tsan tsan tests_of_threads --label-regex '^tsan$' ;;
     sim) run_ctest sim dev tests_of_simulator --label-regex '^sim$' ;;
@@ -161,6 +162,7 @@ run_suite() {
     stress) run_ctest stress dev tests_of_threads --label-regex '^stress$' ;;
     attack) run_on_release attack 'e2e_stubs probe' ;;
     soak) run_on_release soak 'e2e_stubs soak_plugins' ;;
+    package) run_on_release package none ;;
     container)
       setup container
       run_counting container as_root tests/container/run
@@ -238,7 +240,7 @@ run_fuzzers() {
 run_tests() {
   local suite
   case ${1-} in
-    '') set -- asan fuzz tsan sim model attack soak ;;
+    '') set -- asan fuzz tsan sim model attack soak package ;;
     --quick) set -- unit e2e ;;
   esac
   setup build test

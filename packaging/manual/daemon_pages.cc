@@ -1,7 +1,10 @@
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "daemon/settings/command_line.h"
 #include "daemon/settings/config_keys.h"
 #include "packaging/manual/pages.h"
@@ -14,12 +17,50 @@ using daemon::Config;
 using daemon::ConfigKey;
 using daemon::ConfigKeys;
 
+constexpr size_t kCommentWidth = 78;
+
 std::string_view SectionOf(const ConfigKey& key) {
   return key.path.substr(0, key.path.find('.'));
 }
 
 std::string_view NameOf(const ConfigKey& key) {
   return key.path.substr(key.path.find('.') + 1);
+}
+
+void AddFiles(RoffPage& page) {
+  page.Section("FILES");
+  page.Term("/etc/actord/actord.toml", "",
+            "The configuration of the systemd service; see actord.toml(5).");
+  page.Term("/run/actord/actord.sock", "",
+            "The Unix socket of the systemd service. Members of the group "
+            "actord may use it.");
+  page.Term("/var/lib/actord/store", "",
+            "The store of the systemd service, with its durable processes.");
+  page.Term("/usr/lib/actord/plugins", "",
+            "Plugins that the systemd service loads at its start.");
+}
+
+// The settings that the package sets, by their path.
+const std::map<std::string_view, std::string_view>& PackagedValues() {
+  static const auto& values = *new std::map<std::string_view, std::string_view>{
+      {"server.listen", R"(["unix:/run/actord/actord.sock"])"},
+      {"server.unix_mode", R"("0660")"},
+      {"plugins.directories", R"(["/usr/lib/actord/plugins"])"},
+      {"store.directory", R"("/var/lib/actord/store")"}};
+  return values;
+}
+
+void AppendComment(std::string_view text, std::string& out) {
+  std::string line = "#";
+  const std::vector<std::string> words = absl::StrSplit(std::string(text), ' ');
+  for (const std::string& word : words) {
+    if (line.size() + 1 + word.size() > kCommentWidth) {
+      absl::StrAppend(&out, line, "\n");
+      line = "#";
+    }
+    absl::StrAppend(&line, " ", word);
+  }
+  absl::StrAppend(&out, line, "\n");
 }
 
 }  // namespace
@@ -76,6 +117,7 @@ std::string DaemonPage(const Edition& edition) {
             "stops, and says regularly that its scheduler moves.");
   page.Term("LISTEN_FDS", "",
             "Set by systemd(1): the daemon serves on these sockets.");
+  AddFiles(page);
   page.Section("SEE ALSO");
   page.Paragraph("actorctl(1), actord.toml(5), systemd.service(5)");
   return page.text();
@@ -115,9 +157,38 @@ std::string ConfigurationPage(const Edition& edition) {
       "[server]\nlisten = [\"unix:/run/actord/actord.sock\"]\n\n"
       "[plugins]\ndirectories = [\"/usr/lib/actord/plugins\"]\n\n"
       "[store]\ndirectory = \"/var/lib/actord/store\"\n");
+  AddFiles(page);
   page.Section("SEE ALSO");
   page.Paragraph("actord(8)");
   return page.text();
+}
+
+std::string PackagedConfiguration() {
+  std::string text =
+      "# The configuration of the service actord; see actord.toml(5). "
+      "\"actord\n"
+      "# --config FILE --check-config\" checks it. \"systemctl reload actord\" "
+      "applies\n"
+      "# the settings that say so; the others need a restart.\n";
+  const Config defaults;
+  std::string_view section;
+  for (const ConfigKey& key : ConfigKeys()) {
+    if (SectionOf(key) != section) {
+      section = SectionOf(key);
+      absl::StrAppend(&text, "\n[", std::string(section), "]\n");
+    }
+    text += '\n';
+    AppendComment(key.doc, text);
+    const auto packaged = PackagedValues().find(key.path);
+    if (packaged != PackagedValues().end()) {
+      absl::StrAppend(&text, std::string(NameOf(key)), " = ",
+                      std::string(packaged->second), "\n");
+    } else {
+      absl::StrAppend(&text, "# ", std::string(NameOf(key)), " = ",
+                      key.print(defaults), "\n");
+    }
+  }
+  return text;
 }
 
 }  // namespace actord::manual

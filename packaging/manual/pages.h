@@ -20,4 +20,8 @@ std::string ConfigurationPage(const Edition& edition);
 // actorctl(1).
 std::string ClientPage(const Edition& edition);
 
+// The file /etc/actord/actord.toml of the Debian package: every setting with
+// its meaning. Settings with the daemon's default are commented out.
+std::string PackagedConfiguration();
+
 }  // namespace actord::manual

@@ -41,6 +41,10 @@ std::string Escaped(std::string_view text) {
       case '~':
         escaped += "\\(ti";
         break;
+      case '|':
+        // A list of choices may be longer than a line.
+        escaped += "|\\:";
+        break;
       case '"':
         // In the argument of a request, a plain one would end the argument.
         escaped += "\\(dq";

@@ -1,4 +1,5 @@
-// Writes the pages of the manual: write_manual DIRECTORY DATE VERSION.
+// Writes the pages of the manual and the packaged configuration: write_manual
+// DIRECTORY DATE VERSION.
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -18,7 +19,8 @@ int main(int argc, char** argv) {
   const std::vector<std::pair<std::string, std::string>> files = {
       {"actord.8", DaemonPage(edition)},
       {"actord.toml.5", ConfigurationPage(edition)},
-      {"actorctl.1", ClientPage(edition)}};
+      {"actorctl.1", ClientPage(edition)},
+      {"actord.toml", PackagedConfiguration()}};
   for (const auto& [name, text] : files) {
     std::ofstream file(directory + "/" + name, std::ios::binary);
     file << text;

@@ -19,11 +19,11 @@ PAGES = {"runtime": ["man8/actord.8", "man5/actord.toml.5"],
          "client": ["man1/actorctl.1"]}
 
 
-def output(*words, **options):
+def output(*words, **variables):
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "MANWIDTH": "1000",
-                   "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")}
+                   "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""), **variables}
     return subprocess.run([str(word) for word in words], capture_output=True, text=True,
-                          check=True, env=environment, **options)
+                          check=True, env=environment)
 
 
 def words_of(text):
@@ -51,8 +51,10 @@ class InstalledManual(unittest.TestCase):
     def test_pages_have_no_mistakes(self):
         for page in sum(PAGES.values(), []):
             with self.subTest(page=page):
-                done = output("man", "--warnings", "-l", "-Tutf8", "-Z", self.man / page)
-                self.assertEqual(done.stderr, "")
+                for width in ("80", "1000"):
+                    done = output("man", "--warnings", "-l", "-Tutf8", "-Z",
+                                  self.man / page, MANWIDTH=width)
+                    self.assertEqual(done.stderr, "")
                 lint = subprocess.run(
                     ["mandoc", "-Tlint", "-Wwarning", self.man / page],
                     capture_output=True, text=True, check=False)

@@ -59,6 +59,12 @@ TEST(Roff, TermsHaveNameValueAndText) {
             ".TP\n\\fB\\-\\-version\\fR\n");
 }
 
+TEST(Roff, ListsOfChoicesMayBeBroken) {
+  RoffPage page = Page();
+  page.Term("--sort", "pid|type", "");
+  EXPECT_EQ(Body(page), ".TP\n\\fB\\-\\-sort\\fR \\fIpid|\\:type\\fR\n");
+}
+
 TEST(Roff, LinesStayAsTheyAre) {
   RoffPage page = Page();
   page.Lines("\n  a  b\n\n.c\n\n");
