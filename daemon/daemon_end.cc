@@ -34,8 +34,9 @@ ShutdownControl::Result Daemon::EndProcesses() {
   const uint64_t ended_before = runtime_->Stats().processes_ended;
   return shutdown_.Carry(
       {.shutdown =
-           [this](runtime::ShutdownMode mode, absl::Duration timeout) {
-             return runtime_->Shutdown(mode, timeout);
+           [this](runtime::ShutdownMode mode, absl::Duration timeout,
+                  runtime::DurableAtEnd durable) {
+             return runtime_->Shutdown(mode, timeout, durable);
            },
        .hurry = [this] { runtime_->HurryShutdown(); },
        .so_far =
@@ -107,7 +108,7 @@ ExitStatus Daemon::Run() {
   const ShutdownControl::Result result = EndProcesses();
   const bool is_stuck = result.stuck || result.report.stuck > 0;
   const bool ran_out_of_time =
-      is_stuck || (result.report.forced > 0 && !result.now);
+      is_stuck || (result.report.forced > 0 && !result.now) || result.has_kept;
   const ExitStatus status = ran_out_of_time ? kExitDrainTimeout : kExitClean;
   if (!is_stuck) Enter(Phase::kCalls, status);
   // The file is removed while the port is held, so that no other daemon can
@@ -138,9 +139,12 @@ ExitStatus Daemon::Run() {
   }
   logger_.Log(
       ran_out_of_time ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,
-      absl::StrCat("ended: ", result.report.ended,
-                   " processes ended by themselves, ", result.report.forced,
-                   " were forced"));
+      absl::StrCat(
+          "ended: ", result.report.ended, " processes ended by themselves, ",
+          result.report.forced, " were forced",
+          store_ == nullptr ? ""
+                            : absl::StrCat(", ", result.report.kept,
+                                           " durable ones stay in the store")));
   return status;
 }
 

@@ -263,8 +263,9 @@ size_t Runtime::GivePagesBack() { return core_->buffers.GivePagesBack(); }
 
 bool Runtime::HasReadyWork() const { return core_->scheduler.HasWork(); }
 
-ShutdownReport Runtime::Shutdown(ShutdownMode mode, absl::Duration timeout) {
-  return core_->shutdown.Run(mode, timeout);
+ShutdownReport Runtime::Shutdown(ShutdownMode mode, absl::Duration timeout,
+                                 DurableAtEnd durable) {
+  return core_->shutdown.Run(mode, timeout, durable);
 }
 
 void Runtime::HurryShutdown() { core_->shutdown.Hurry(); }

@@ -48,9 +48,15 @@ class RequestIds;
 
 enum class ShutdownMode { kDrain, kNow };
 
+// What a shutdown does to durable processes: it keeps them for the next start,
+// or ends them as it ends volatile ones.
+enum class DurableAtEnd { kKeep, kEnd };
+
 struct ShutdownReport {
   uint64_t ended = 0;   // ended by themselves since the shutdown began
   uint64_t forced = 0;  // terminated, including the stuck processes
+  // Durable processes that are in the store for the next start.
+  uint64_t kept = 0;
   // Steps and pooled handlers that did not return within `stuck_after` after
   // they were told to stop. If this is not 0, ~Runtime waits for them, perhaps
   // for ever: exit with _exit.
@@ -292,7 +298,10 @@ class Runtime {
   // Blocks; must not be called on a worker. A second call with kNow cuts a
   // drain short; every caller gets the whole report. Afterwards no process is
   // left and no callback is outstanding.
-  ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout);
+  // With kEnd durable processes that have not ended `stuck_after` after they
+  // were terminated are kept.
+  ShutdownReport Shutdown(ShutdownMode mode, absl::Duration timeout,
+                          DurableAtEnd durable = DurableAtEnd::kKeep);
   // Cuts short the drain of a Shutdown that is under way or about to begin.
   // Does not wait for its end.
   void HurryShutdown();

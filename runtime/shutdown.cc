@@ -27,9 +27,10 @@ absl::Status Shutdown::UnlessBegun(absl::FunctionRef<absl::Status()> start) {
 
 bool Shutdown::IsStoppedByParent(const Process& process) const {
   const Pid pid = process.parent.Load();
-  // A durable parent takes no step while the daemon ends.
-  if (IsHomePid(pid)) return false;
-  const FoundProcess parent = core_.processes.FindAwake(pid);
+  // A frozen parent takes no step.
+  if (IsHomePid(pid) && !durable_ends_) return false;
+  const FoundProcess parent = durable_ends_ ? core_.processes.Find(pid)
+                                            : core_.processes.FindAwake(pid);
   if (!parent) return false;
   const ProcessType* type = parent->type.load(std::memory_order_acquire);
   return type != nullptr &&
@@ -49,7 +50,6 @@ std::vector<Pid> Shutdown::TellAll(uint16_t type, std::string_view reason) {
   core_.processes.ForEachLive(
       0, UINT32_MAX, [&](const Process& process, uint32_t generation) {
         const Pid pid = core_.processes.PidOf(process, generation);
-        // A durable process continues after the next start.
         if (IsHomePid(pid)) return true;
         if (type == ACTORD_EVENT_CANCEL && IsStoppedByParent(process)) {
           left.push_back(pid);
@@ -71,8 +71,13 @@ void Shutdown::CancelOrphans(std::vector<Pid>& left) {
   });
 }
 
+bool Shutdown::HasLive() const {
+  if (core_.LiveVolatile() != 0) return true;
+  return durable_ends_ && durable_ends_->live() != 0;
+}
+
 bool Shutdown::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
-                            std::vector<Pid> left) {
+                            uint16_t type, std::vector<Pid> left) {
   // The end of a process notifies without the lock, so a notification may be
   // missed. The count is therefore polled.
   constexpr auto kLookAgain = std::chrono::milliseconds(5);
@@ -80,8 +85,13 @@ bool Shutdown::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
   constexpr uint64_t kAskAgainNs = 50'000'000;
   uint64_t ask_ns = 0;
   const MutexLock lock(mutex_);
-  while (core_.LiveVolatile() != 0) {
+  while (HasLive()) {
     if (may_be_cut && cut_short_) return false;
+    if (durable_ends_) {
+      durable_ends_->Look(type, kShuttingDown, [this](const Process& process) {
+        return IsStoppedByParent(process);
+      });
+    }
     const uint64_t now_ns = core_.clock.MonotonicNs();
     if (now_ns >= deadline_ns) return false;
     if (now_ns >= ask_ns) {
@@ -99,7 +109,7 @@ void Shutdown::LogStuck() const {
   core_.processes.ForEachLive(
       0, UINT32_MAX, [&](const Process& process, uint32_t generation) {
         const ProcessType* type = process.type.load(std::memory_order_acquire);
-        if (type == nullptr) return true;
+        if (type == nullptr || process.is_durable()) return true;
         core_.options.log(
             LogLevel::kError,
             absl::StrCat("process ",
@@ -110,17 +120,48 @@ void Shutdown::LogStuck() const {
       });
 }
 
+void Shutdown::FreezeDurable() {
+  if (core_.durable == nullptr) return;
+  durable_ends_.reset();
+  // No client was told of records that no longer fit into the ring.
+  core_.options.store->journal().RefuseWaits();
+  core_.orders.freeze.store(true, std::memory_order_seq_cst);
+}
+
+bool Shutdown::TerminateAll(uint64_t given_up_ns) {
+  core_.orders.terminate.store(true, std::memory_order_seq_cst);
+  TellAll(kEventTerminate, kShuttingDown);
+  if (WaitForEmpty(given_up_ns, /*may_be_cut=*/false, kEventTerminate, {})) {
+    return true;
+  }
+  if (durable_ends_ && durable_ends_->live() != 0) {
+    core_.options.log(LogLevel::kError,
+                      absl::StrCat(durable_ends_->live(),
+                                   " durable processes have not ended in time; "
+                                   "they continue after the next start"));
+    FreezeDurable();
+    // A durable process that ends just now counts for a moment as a volatile
+    // one.
+    constexpr uint64_t kMomentNs = 100'000'000;
+    if (WaitForEmpty(core_.clock.MonotonicNs() + kMomentNs,
+                     /*may_be_cut=*/false, kEventTerminate, {})) {
+      return true;
+    }
+  }
+  LogStuck();
+  return false;
+}
+
 uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout,
                                    bool& is_empty) {
   core_.state.store(RunState::kDraining, std::memory_order_seq_cst);
-  // No client was told of records that no longer fit into the ring.
-  if (core_.durable != nullptr) core_.options.store->journal().RefuseWaits();
+  if (!durable_ends_) FreezeDurable();
   // With kNow the processes are not cancelled before they are terminated.
   (mode == ShutdownMode::kDrain ? core_.orders.cancel : core_.orders.terminate)
       .store(true, std::memory_order_seq_cst);
   core_.admission.AwaitQuiet();
   if (core_.durable != nullptr) {
-    // Durable processes take no more turns.
+    // Processes in quarantine take no more turns.
     core_.durable->quarantine().AbandonAll(
         Error(absl::StatusCode::kUnavailable, reason::kDraining,
               "the daemon is shutting down; the process stays in quarantine"));
@@ -133,16 +174,14 @@ uint64_t Shutdown::EndAllProcesses(ShutdownMode mode, absl::Duration timeout,
                       std::max<int64_t>(0, absl::ToInt64Nanoseconds(timeout)));
   if (mode == ShutdownMode::kDrain) {
     std::vector<Pid> left = TellAll(ACTORD_EVENT_CANCEL, kShuttingDown);
-    is_empty = WaitForEmpty(deadline, /*may_be_cut=*/true, std::move(left));
+    is_empty = WaitForEmpty(deadline, /*may_be_cut=*/true, ACTORD_EVENT_CANCEL,
+                            std::move(left));
     if (is_empty) {
       return core_.clock.MonotonicNs() + stuck_after_ns_;
     }
   }
-  core_.orders.terminate.store(true, std::memory_order_seq_cst);
-  TellAll(kEventTerminate, kShuttingDown);
   const uint64_t given_up_ns = core_.clock.MonotonicNs() + stuck_after_ns_;
-  is_empty = WaitForEmpty(given_up_ns, /*may_be_cut=*/false, {});
-  if (!is_empty) LogStuck();
+  is_empty = TerminateAll(given_up_ns);
   return given_up_ns;
 }
 
@@ -152,7 +191,8 @@ void Shutdown::Hurry() {
   wake_.notify_all();
 }
 
-ShutdownReport Shutdown::Run(ShutdownMode mode, absl::Duration timeout) {
+ShutdownReport Shutdown::Run(ShutdownMode mode, absl::Duration timeout,
+                             DurableAtEnd durable) {
   uint64_t ended_before = 0;
   {
     const MutexLock lock(mutex_);
@@ -165,8 +205,12 @@ ShutdownReport Shutdown::Run(ShutdownMode mode, absl::Duration timeout) {
     begun_ = true;
     ended_before = core_.Stats().processes_ended;
   }
+  if (durable == DurableAtEnd::kEnd && core_.durable != nullptr) {
+    durable_ends_.emplace(core_);
+  }
   bool is_empty = false;
   const uint64_t given_up_ns = EndAllProcesses(mode, timeout, is_empty);
+  FreezeDurable();
   ShutdownReport report;
   report.forced = core_.Sum(&Counters::processes_forced);
   report.ended = core_.Stats().processes_ended - ended_before - report.forced;
@@ -174,6 +218,7 @@ ShutdownReport Shutdown::Run(ShutdownMode mode, absl::Duration timeout) {
   // as a volatile one.
   const uint64_t left = is_empty ? 0 : core_.LiveVolatile();
   report.forced += left;
+  if (core_.durable != nullptr) report.kept = core_.durable->live();
   // Steps and pooled handlers have the same time to return.
   const uint64_t now_ns = core_.clock.MonotonicNs();
   report.stuck =

@@ -23,17 +23,24 @@
 //     STOPPED.
 // 11. The state becomes kStopped, and every caller of Run gets the report.
 //
+// In these steps, "process" means a volatile one: with DurableAtEnd::kKeep the
+// turns take no durable process from step 2 on (ShutdownOrders::freeze). With
+// kEnd steps 4 to 7 hold for durable processes, too (durable_ends.h), and the
+// durable processes that still live after step 7 are frozen.
+//
 // Thread-safety: any thread. Ownership: borrows the core, which owns this
 // object.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "runtime/durable_ends.h"
 #include "runtime/process/process.h"
 #include "runtime/runtime.h"
 #include "runtime/system/mutex.h"
@@ -49,7 +56,8 @@ class Shutdown {
   Shutdown& operator=(const Shutdown&) = delete;
 
   // See Runtime::Shutdown.
-  ShutdownReport Run(ShutdownMode mode, absl::Duration timeout);
+  ShutdownReport Run(ShutdownMode mode, absl::Duration timeout,
+                     DurableAtEnd durable = DurableAtEnd::kKeep);
   // Ends the wait of step 5, also for a Run that is about to begin.
   void Hurry();
   // Calls `start` unless a Run has begun; then returns OK without a call. A Run
@@ -63,8 +71,12 @@ class Shutdown {
   // `is_empty` if no volatile process lives any more.
   uint64_t EndAllProcesses(ShutdownMode mode, absl::Duration timeout,
                            bool& is_empty);
-  // Sends every live process a cancel or a terminate. Sends no cancel to the
-  // processes that step 4 leaves to their parents, and returns them.
+  // Steps 6 and 7. True: no volatile process lives any more.
+  bool TerminateAll(uint64_t given_up_ns);
+  // From now on durable processes take no turns.
+  void FreezeDurable();
+  // Sends every live volatile process a cancel or a terminate. Sends no cancel
+  // to the processes that step 4 leaves to their parents, and returns them.
   std::vector<Pid> TellAll(uint16_t type, std::string_view reason);
   void Tell(const Pid& pid, uint16_t type, std::string_view reason);
   // Whether the parent of the process lives and has ACTORD_TYPE_STOPS_CHILDREN.
@@ -72,14 +84,21 @@ class Shutdown {
   // Cancels the processes in `left` whose parents have ended meanwhile.
   // Afterwards `left` holds the other live processes.
   void CancelOrphans(std::vector<Pid>& left);
-  // True: no process lives. False: the deadline has passed, or another call cut
-  // the wait short. `left`: the return value of TellAll.
-  bool WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,
+  // Whether a process lives that this shutdown ends.
+  [[nodiscard]] bool HasLive() const;
+  // Waits until no process lives, and sends the order `type` to durable
+  // processes meanwhile. True: no process lives. False: the deadline has
+  // passed, or another call cut the wait short. `left`: the return value of
+  // TellAll.
+  bool WaitForEmpty(uint64_t deadline_ns, bool may_be_cut, uint16_t type,
                     std::vector<Pid> left);
   void LogStuck() const;
 
   Runtime::Core& core_;
   const uint64_t stuck_after_ns_;
+  // Set during steps 4 to 7 if they end durable processes. Used only by the
+  // thread that carries out the shutdown.
+  std::optional<DurableEnds> durable_ends_;
 
   Mutex mutex_;
   ConditionVariable wake_;

@@ -24,6 +24,7 @@ constexpr absl::Duration kPatience = absl::Seconds(1);
 struct ShutdownOptions {
   std::string mode = "drain";
   std::string deadline;
+  bool end_durable = false;
   bool no_wait = false;
 };
 
@@ -74,6 +75,7 @@ ExitStatus RunShutdown(Invocation& invocation, const ShutdownOptions& options) {
   v1::ShutdownRequest request;
   request.set_mode(options.mode == "now" ? v1::ShutdownRequest::MODE_NOW
                                          : v1::ShutdownRequest::MODE_DRAIN);
+  request.set_end_durable(options.end_durable);
   if (!options.deadline.empty()) {
     const auto deadline = ParseDuration(options.deadline);
     if (!deadline.ok()) {
@@ -87,17 +89,30 @@ ExitStatus RunShutdown(Invocation& invocation, const ShutdownOptions& options) {
   const std::string ended = WithThousands(response->ended_count());
   const std::string forced = WithThousands(response->forced_count());
   WriteOne(invocation.out(), invocation.style(), ToJson(*response), "", [&] {
-    invocation.out() << "ended " << ended << ", forced " << forced << '\n';
+    invocation.out() << "ended " << ended << ", forced " << forced;
+    if (response->kept_count() != 0) {
+      invocation.out() << ", kept " << WithThousands(response->kept_count())
+                       << " durable";
+    }
+    invocation.out() << '\n';
   });
   invocation.out().flush();
-  if (options.no_wait) return ExitStatus::kDone;
+  const bool has_kept = options.end_durable && response->kept_count() != 0;
+  if (has_kept) {
+    invocation.Complain(WithThousands(response->kept_count()) +
+                        " durable processes have not ended, and stay in the "
+                        "store; start the daemon and end them with more time");
+  }
+  const ExitStatus status = has_kept ? ExitStatus::kFailed : ExitStatus::kDone;
+  if (options.no_wait) return status;
   if (response->has_inherited_sockets()) {
     invocation.Complain(
         "not waiting for the daemon's exit: a service manager holds its "
         "sockets, and a connection would start the daemon again");
-    return ExitStatus::kDone;
+    return status;
   }
-  return AwaitExit(invocation);
+  const ExitStatus exited = AwaitExit(invocation);
+  return exited == ExitStatus::kDone ? status : exited;
 }
 
 constexpr char kShutdownFooter[] = R"(
@@ -106,8 +121,11 @@ the daemon has exited: its store is closed, and its addresses are free. If that 
 30s, or than --timeout, the exit status is 6. To cut a drain short, run the command again with
 --mode now. If a service manager holds the sockets of the daemon, the command does not wait.
 
+Durable processes are kept: they continue after the next start. With --end-durable they end, too.
+
 Examples:
   actorctl shutdown --deadline 1m
+  actorctl shutdown --end-durable --deadline 10m
   actorctl shutdown --mode now --timeout 10s
 )";
 
@@ -129,6 +147,9 @@ void AddShutdown(CLI::App& app, Action& chosen) {
       ->add_option("--deadline", options->deadline,
                    "Force processes that live longer [as configured]")
       ->type_name("DURATION");
+  command->add_flag("--end-durable", options->end_durable,
+                    "End durable processes, too, instead of keeping them for "
+                    "the next start");
   command->add_flag("--no-wait", options->no_wait,
                     "Return when all processes have ended; the daemon exits "
                     "a moment later");

@@ -75,17 +75,18 @@ void ActorService::Shutdown(const Caller& caller, v1::ShutdownRequest& request,
   // The line comes before the end of the daemon begins.
   audit.Done(order.status());
   if (!order.ok()) return answer.Finish(order.status(), {});
+  const bool has_inherited_sockets = !context_.config.inherited_sockets.empty();
   context_.shutdown.Request(
       order->mode, order->timeout,
-      [answer,
-       has_inherited_sockets = !context_.config.inherited_sockets.empty()](
-          const runtime::ShutdownReport& report) {
+      [answer, has_inherited_sockets](const runtime::ShutdownReport& report) {
         v1::ShutdownResponse response;
         response.set_has_inherited_sockets(has_inherited_sockets);
         response.set_ended_count(report.ended);
         response.set_forced_count(report.forced);
+        response.set_kept_count(report.kept);
         answer.Finish(absl::OkStatus(), response);
-      });
+      },
+      order->durable);
 }
 
 }  // namespace actord::daemon

@@ -53,7 +53,8 @@ void ShutdownControl::AwaitAndRunOrder() {
     if (!order_.has_value()) return;
     order = *std::move(order_);
   }
-  const ShutdownReport report = order.shutdown(order.mode, order.timeout);
+  const ShutdownReport report =
+      order.shutdown(order.mode, order.timeout, order.durable);
   {
     const absl::MutexLock lock(&mutex_);
     report_ = report;
@@ -62,13 +63,16 @@ void ShutdownControl::AwaitAndRunOrder() {
 }
 
 void ShutdownControl::Request(ShutdownMode mode, absl::Duration timeout,
-                              Callback done) {
+                              Callback done, runtime::DurableAtEnd durable) {
   const bool now = mode == ShutdownMode::kNow;
   ShutdownReport report;
   {
     absl::MutexLock lock(&mutex_);
     const bool is_first = !std::exchange(requested_, true);
-    if (is_first) timeout_ = timeout;
+    if (is_first) {
+      timeout_ = timeout;
+      durable_ = durable;
+    }
     if (now) now_ = true;
     if (is_first || now) {
       deadline_.Limit((now ? absl::ZeroDuration() : timeout) + force_timeout_ +
@@ -122,7 +126,8 @@ ShutdownControl::Result ShutdownControl::Carry(const Steps& steps) {
     drains = !now_;
     timeout = drains ? timeout_ : absl::ZeroDuration();
     order_ = Order{steps.shutdown,
-                   drains ? ShutdownMode::kDrain : ShutdownMode::kNow, timeout};
+                   drains ? ShutdownMode::kDrain : ShutdownMode::kNow, timeout,
+                   durable_};
   }
   if (!WaitForEnd(timeout + patience, drains)) {
     steps.hurry();
@@ -138,6 +143,8 @@ ShutdownControl::Result ShutdownControl::Carry(const Steps& steps) {
     if (result.stuck) report_ = unfinished;
     result.report = *report_;
     result.now = now_;
+    result.has_kept =
+        durable_ == runtime::DurableAtEnd::kEnd && result.report.kept != 0;
     waiting = std::move(waiting_);
   }
   deadline_.Limit(force_timeout_ + kExitSpare);

@@ -2,7 +2,8 @@
 // thread that ends it.
 //
 // States: serving -> requested (first Request) -> ended (Carry returned). A
-// later Request joins the first. A later Request with kNow hurries a drain.
+// later Request joins the first. A later Request with kNow hurries a drain. The
+// first Request decides about durable processes.
 //
 // The first Request sets a deadline for the program: the sum of the drain's
 // timeout, `force_timeout` and kExitSpare. A Request with kNow sets a deadline
@@ -51,7 +52,8 @@ class ShutdownControl {
 
   // Never blocks. The timeout of the first drain counts. `done` may be null.
   void Request(runtime::ShutdownMode mode, absl::Duration timeout,
-               Callback done = nullptr);
+               Callback done = nullptr,
+               runtime::DurableAtEnd durable = runtime::DurableAtEnd::kKeep);
 
   void WaitForRequest();
 
@@ -60,13 +62,13 @@ class ShutdownControl {
   void OnRequest(std::function<void()> callback);
   [[nodiscard]] bool requested() const;
 
+  using Shutdown = std::function<runtime::ShutdownReport(
+      runtime::ShutdownMode, absl::Duration timeout, runtime::DurableAtEnd)>;
   // The functions that end the processes.
   struct Steps {
     // Blocks until all processes have ended. Gives up on the remaining
     // processes `force_timeout` after the timeout.
-    std::function<runtime::ShutdownReport(runtime::ShutdownMode,
-                                          absl::Duration timeout)>
-        shutdown;
+    Shutdown shutdown;
     // Turns a draining `shutdown` into one with kNow. Does not block.
     std::function<void()> hurry;
     // Returns the report so far, if `shutdown` has not returned.
@@ -78,6 +80,8 @@ class ShutdownControl {
     bool stuck = false;
     // A request asked for kNow, so forced ends were intended.
     bool now = false;
+    // Durable processes that the first request asked to end are left.
+    bool has_kept = false;
   };
   // Runs `shutdown` on the thread of Start, as requested, and stops waiting for
   // `shutdown` when it should have returned. Then calls the callbacks of all
@@ -86,11 +90,10 @@ class ShutdownControl {
 
  private:
   struct Order {
-    std::function<runtime::ShutdownReport(runtime::ShutdownMode,
-                                          absl::Duration)>
-        shutdown;
+    Shutdown shutdown;
     runtime::ShutdownMode mode = runtime::ShutdownMode::kDrain;
     absl::Duration timeout;
+    runtime::DurableAtEnd durable = runtime::DurableAtEnd::kKeep;
   };
 
   void TellOfRequest();
@@ -107,6 +110,8 @@ class ShutdownControl {
   bool requested_ ABSL_GUARDED_BY(mutex_) = false;
   bool now_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Duration timeout_ ABSL_GUARDED_BY(mutex_);
+  runtime::DurableAtEnd durable_ ABSL_GUARDED_BY(mutex_) =
+      runtime::DurableAtEnd::kKeep;
   std::optional<Order> order_ ABSL_GUARDED_BY(mutex_);
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<runtime::ShutdownReport> report_ ABSL_GUARDED_BY(mutex_);

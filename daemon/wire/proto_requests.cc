@@ -381,6 +381,7 @@ absl::StatusOr<ShutdownOrder> ReadShutdown(const v1::ShutdownRequest& request,
     if (!deadline.ok()) return deadline.status();
     order.timeout = *deadline;
   }
+  if (request.end_durable()) order.durable = runtime::DurableAtEnd::kEnd;
   return order;
 }
 

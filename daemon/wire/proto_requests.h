@@ -106,6 +106,7 @@ absl::Status ReadListNames(const v1::ListNamesRequest& request,
 struct ShutdownOrder {
   runtime::ShutdownMode mode = runtime::ShutdownMode::kDrain;
   absl::Duration timeout;
+  runtime::DurableAtEnd durable = runtime::DurableAtEnd::kKeep;
 };
 absl::StatusOr<ShutdownOrder> ReadShutdown(const v1::ShutdownRequest& request,
                                            absl::Duration default_timeout);

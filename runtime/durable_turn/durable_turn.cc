@@ -56,8 +56,7 @@ int32_t DurableTurn::Run(Process& process, Turn& turn) {
 }
 
 int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
-  if (shared_.orders.cancel.load(std::memory_order_relaxed) ||
-      shared_.orders.terminate.load(std::memory_order_relaxed)) {
+  if (shared_.orders.freeze.load(std::memory_order_relaxed)) {
     process.running.store(false, std::memory_order_relaxed);
     return kIsFrozen;
   }

@@ -14,6 +14,7 @@ struct ShutdownOrders {
   const std::function<void()> on_end;
   std::atomic<bool> cancel{false};     // new processes are cancelled
   std::atomic<bool> terminate{false};  // processes end in their next turn
+  std::atomic<bool> freeze{false};     // durable processes take no more turns
 };
 
 }  // namespace actord::runtime

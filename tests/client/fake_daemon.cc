@@ -197,6 +197,7 @@ class FakeDaemon::Service final : public FakeLists {
     log_.shutdowns.push_back(*request);
     response->set_ended_count(12);
     response->set_forced_count(3);
+    if (request->end_durable()) response->set_kept_count(2);
     return Answer(context, grpc::Status::OK);
   }
 

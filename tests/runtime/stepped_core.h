@@ -74,6 +74,7 @@ class SteppedCore {
   ~SteppedCore() {
     clock.hook = nullptr;
     core->orders.terminate = true;
+    core->orders.freeze = true;
     for (uint32_t slot = 0; slot < core->processes.SlotsInUse(); ++slot) {
       const Process& process = core->processes.At(slot);
       core->delivery

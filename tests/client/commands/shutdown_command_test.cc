@@ -23,6 +23,14 @@ TEST_F(ShutdownCommand, SendsModeAndDeadline) {
   EXPECT_FALSE(now.has_deadline());
 }
 
+TEST_F(ShutdownCommand, FailsIfDurableProcessesHaveNotEnded) {
+  const CliResult result = Run({"shutdown", "--end-durable"});
+  EXPECT_TRUE(daemon_.log().shutdowns.at(0).end_durable());
+  EXPECT_EQ(result.status, ExitStatus::kFailed);
+  EXPECT_EQ(result.out, "ended 12, forced 3, kept 2 durable\n");
+  EXPECT_THAT(result.err, HasSubstr("2 durable processes have not ended"));
+}
+
 TEST_F(ShutdownCommand, WaitsForTheExit) {
   daemon_.SetServing(false);
   EXPECT_EQ(Run({"shutdown", "--no-wait"}).status, ExitStatus::kDone);

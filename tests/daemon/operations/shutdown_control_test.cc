@@ -14,6 +14,7 @@
 namespace actord::daemon {
 namespace {
 
+using runtime::DurableAtEnd;
 using runtime::ShutdownMode;
 using runtime::ShutdownReport;
 
@@ -22,7 +23,9 @@ constexpr absl::Duration kLong = absl::Hours(1);
 // Steps that do nothing; a test replaces the ones that it needs.
 ShutdownControl::Steps StepsOf(
     std::function<ShutdownReport(ShutdownMode, absl::Duration)> shutdown) {
-  return {.shutdown = std::move(shutdown),
+  return {.shutdown = [shutdown = std::move(shutdown)](
+                          ShutdownMode mode, absl::Duration timeout,
+                          DurableAtEnd) { return shutdown(mode, timeout); },
           .hurry = [] { ADD_FAILURE() << "nobody is in a hurry"; },
           .so_far = [] { return ShutdownReport{}; }};
 }
@@ -78,6 +81,22 @@ TEST_F(ShutdownControlTest, LaterRequestsJoinAndTheFirstTimeoutCounts) {
   EXPECT_EQ(answers, 2);
   control.Request(ShutdownMode::kDrain, kLong, count);
   EXPECT_EQ(answers, 3) << "after the end the answer comes at once";
+}
+
+TEST_F(ShutdownControlTest, FirstRequestDecidesAboutDurableProcesses) {
+  for (const auto first : {DurableAtEnd::kKeep, DurableAtEnd::kEnd}) {
+    for (const auto second : {DurableAtEnd::kKeep, DurableAtEnd::kEnd}) {
+      ShutdownControl& control = StartWith();
+      control.Request(ShutdownMode::kDrain, kLong, nullptr, first);
+      control.Request(ShutdownMode::kDrain, kLong, nullptr, second);
+      ShutdownControl::Steps steps = StepsOf(nullptr);
+      steps.shutdown = [&](ShutdownMode, absl::Duration, DurableAtEnd durable) {
+        EXPECT_EQ(durable, first);
+        return ShutdownReport{.kept = 1};
+      };
+      EXPECT_EQ(control.Carry(steps).has_kept, first == DurableAtEnd::kEnd);
+    }
+  }
 }
 
 TEST_F(ShutdownControlTest, NowHurriesADrain) {

@@ -297,7 +297,11 @@ TEST(ReadShutdown, ReadsModeAndDeadline) {
   ASSERT_TRUE(standard.ok()) << standard.status();
   EXPECT_EQ(standard->mode, runtime::ShutdownMode::kDrain);
   EXPECT_EQ(standard->timeout, absl::Seconds(30));
+  EXPECT_EQ(standard->durable, runtime::DurableAtEnd::kKeep);
 
+  request.set_end_durable(true);
+  EXPECT_EQ(ReadShutdown(request, absl::Seconds(30))->durable,
+            runtime::DurableAtEnd::kEnd);
   request.set_mode(v1::ShutdownRequest::MODE_NOW);
   request.mutable_deadline()->set_seconds(2);
   request.mutable_deadline()->set_nanos(500'000'000);

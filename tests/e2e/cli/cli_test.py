@@ -248,7 +248,7 @@ class Daemon(CliCase):
             self.assertEqual(
                 self.json("shutdown", *options, "--address", daemon.address),
                 {"ended_count": 0, "forced_count": 1,
-                 "has_inherited_sockets": False})
+                 "kept_count": 0, "has_inherited_sockets": False})
 
 
 if __name__ == "__main__":

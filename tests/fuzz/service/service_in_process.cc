@@ -160,7 +160,8 @@ ServiceInProcess::~ServiceInProcess() {
   shutdown_.Request(runtime::ShutdownMode::kNow, absl::ZeroDuration());
   const auto result = shutdown_.Carry(
       {.shutdown =
-           [this](runtime::ShutdownMode mode, absl::Duration timeout) {
+           [this](runtime::ShutdownMode mode, absl::Duration timeout,
+                  runtime::DurableAtEnd) {
              return runtime_->Shutdown(mode, timeout);
            },
        .hurry = [this] { runtime_->HurryShutdown(); },

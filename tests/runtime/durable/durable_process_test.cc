@@ -332,7 +332,7 @@ TEST_F(DurableProcess, ProcessInQuarantineCanBeTerminated) {
 TEST_F(DurableProcess, StopAnswersWaitingCallers) {
   const auto told = world_.Submit("5");
   const auto refused = world_.Submit("refuse");
-  world_.runtime().orders.cancel = true;
+  world_.runtime().orders.freeze = true;
   world_.Stop();
   ASSERT_TRUE(told->has_value());
   EXPECT_EQ(ReasonOf((*told)->status()), reason::kDraining);
