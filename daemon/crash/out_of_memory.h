@@ -4,9 +4,9 @@
 // writes one line to standard error, and ends.
 //
 // This holds for
-//  (1) operator new: the new handler;
-//  (2) gRPC, whose gpr_malloc would abort: out_of_memory.cc replaces it;
-//  (3) std::bad_alloc, and an error of std::thread, that nobody catches, as in
+//   - operator new: the new handler;
+//   - gRPC, whose gpr_malloc would abort: out_of_memory.cc replaces it;
+//   - std::bad_alloc, and an error of std::thread, that nobody catches, as in
 //      a library or a noexcept function: the terminate handler.
 // Other libraries in C, such as OpenSSL, return an error to their caller.
 //

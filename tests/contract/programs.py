@@ -24,7 +24,8 @@ def output(*words):
 def exit_statuses(help_text):
     """The numbers of the paragraph that begins with "Exit status"."""
     paragraph = help_text[help_text.index("Exit status:"):].split("\n\n")[0]
-    return " ".join(sorted(STATUS.findall(paragraph), key=int))
+    words = " ".join(paragraph.split())  # a number may end a line
+    return " ".join(sorted(STATUS.findall(words), key=int))
 
 
 def actord_lines(program):
