@@ -49,7 +49,7 @@ class WorkCommand(CliCase):
         self.assertRegex(table, r"WORKER +NAME +STATE +AGE +TASKS +CREDITS +COMMANDS")
         self.assertRegex(table, r"1 +till.*2J 4 +BUSY +\S+ +1 +0 +manual\.\*")
         self.assertNotIn("\x1b", table)
-        [told] = json.loads(self.output("workers", "-o", "json"))["workers"]
+        [told] = json.loads(self.output("workers", "-o", "json"))
         self.assertEqual((told["worker"], told["tasks"], told["commands"]),
                          ("1", 1, ["manual.*"]))
         self.assertEqual(self.output("workers", "--command", "payment.charge",

@@ -51,7 +51,7 @@ export class Workers extends Polled {
       <h2>Workers</h2>
       <${Table} caption="Workers" empty="No worker is connected." heads=${["#Worker", "Name", "State", "Connected", "#Tasks", "#Credits", "Commands"]}
         rows=${workers.map((one) => [
-          one.worker, html`<${Foreign} text=${one.name || "without a name"} most=${60} />`, stateOf(one),
+          one.worker, html`<${Foreign} text=${one.name || "without a name"} most=${100} />`, stateOf(one),
           html`<${Ago} time=${one.connectTime} />`, count(one.tasks), count(one.credits),
           html`<${Foreign} text=${(one.commands ?? []).join(" ")} most=${100} />`,
         ])} />
