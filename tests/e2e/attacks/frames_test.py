@@ -32,10 +32,12 @@ class Frames(FloodCase):
         self.assert_serves()
         return cuts
 
-    def test_pings_end_their_connection(self):
-        """gRPC ends it: it answers no more than a few pings without a call."""
-        [cut] = self.check("pings")
+    def test_pings_are_cut(self):
+        """gRPC would keep the answers that nobody reads."""
+        [cut] = self.check("pings", peak_bytes=32 * MIB)
         self.assertIsNotNone(cut)
+        self.assertIn("bytes that are neither a call nor a message",
+                      self.daemon.log())
 
     def test_settings_are_harmless(self):
         """gRPC stops reading while too many acknowledgements are unsent."""
@@ -72,8 +74,12 @@ class FramesOverAUnixSocket(Frames):
     def check(self, kind, **more):
         return super().check(kind, address=self.address, **more)
 
-    def test_pings_end_their_connection(self):
-        super().test_pings_end_their_connection()
+    def test_pings_are_cut(self):
+        super().test_pings_are_cut()
+
+    def test_pings_on_many_connections_are_cut(self):
+        self.check("pings", connections=8, again=True)
+        self.assertGreater(self.cut_total(), 8)
 
     def test_paced_resets_are_harmless(self):
         super().test_paced_resets_are_harmless()

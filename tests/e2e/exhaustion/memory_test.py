@@ -20,7 +20,7 @@ OUT_OF_MEMORY = 70
 # The dynamic linker had too little memory for the libraries, so nothing of the
 # program has run.
 NOT_LOADED = 127
-STARTS = 48 if FULL else 12
+STARTS = 48 if FULL else 8
 # More address space than the daemon has when the limit falls.
 STEPS = (range(16, -1, -1) if FULL else (8, 2, 1, 0))
 LAST_LINE = re.compile(r"out of memory|cannot allocate memory|Cannot allocate memory|"
@@ -52,10 +52,9 @@ class MemoryAtTheStart(EmptyCase):
             self.assertLess(time.monotonic(), deadline, "the start takes too long")
             time.sleep(0.005)
         status = process.poll()
-        if status is None:
-            process.terminate()
-            # It may need memory to end.
-            self.assertIn(process.wait(WAIT_SECONDS), (0, OUT_OF_MEMORY))
+        # An orderly end may need memory and time; this test is about the start.
+        process.kill()
+        process.wait()
         return status, process.stderr.read()
 
     def test_it_serves_or_says_what_is_missing(self):
