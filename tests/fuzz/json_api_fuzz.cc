@@ -125,10 +125,11 @@ daemon::AdminRequest ReadRequest(Input& input) {
 }
 
 void AskApi(Input input) {
-  static std::unique_ptr<Api> api;
+  // Made at once, so that it ends before the objects that RocksDB makes with
+  // it.
+  static std::unique_ptr<Api> api = std::make_unique<Api>();
   static int inputs = 0;
-  if (api == nullptr || api->service.ends() ||
-      ++inputs % kInputsOfOneService == 0) {
+  if (api->service.ends() || ++inputs % kInputsOfOneService == 0) {
     api.reset();
     api = std::make_unique<Api>();
   }

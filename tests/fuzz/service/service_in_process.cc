@@ -84,8 +84,9 @@ ServiceInProcess::ServiceInProcess()
 absl::Status ServiceInProcess::OpenStore() {
   runtime::OpenedStore::Options options;
   options.journal.directory = directory_ + "/store";
-  options.journal.segment_bytes = 1 << 20;
+  options.journal.segment_bytes = 4 << 20;
   options.journal.max_record_bytes = 256 << 10;
+  options.journal.max_unsynced_bytes = 2 << 20;
   options.journal.ring_bytes = 8 << 20;
   options.failed = [](const absl::Status& status) {
     Require(false, status.ToString());
