@@ -130,8 +130,11 @@ class Kubernetes(EmptyCase):
                 env=places.clean_environment(XDG_CACHE_HOME=str(places.CACHE)))
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
-        port = eventually(lambda: re.search(r"admin port[^\"]*127\.0\.0\.1:(\d+)",
-                                            log.read_text()), "the admin port")[1]
+        pattern = re.compile(r"admin port[^\"]*127\.0\.0\.1:(\d+)")
+        eventually(lambda: pattern.search(log.read_text()) or process.poll() is not None,
+                   "the admin port")
+        self.assertIsNone(process.poll(), log.read_text())
+        port = pattern.search(log.read_text())[1]
         for name in ("startupProbe", "livenessProbe", "readinessProbe"):
             probe = self.container[name]["httpGet"]
             self.assertIn(probe["port"], self.ports)
