@@ -93,7 +93,9 @@ void Check(const daemon::AdminRequest& request,
   google::protobuf::Struct error;
   Require(google::protobuf::util::JsonStringToMessage(answer.body, &error).ok(),
           "an error is JSON: " + text);
-  Require(error.fields().contains("code"), "an error has a code: " + text);
+  // The route of a result tells the answer, also if it is not accepted.
+  Require(error.fields().contains("code") || error.fields().contains("answer"),
+          "an error has a code: " + text);
 }
 
 daemon::AdminRequest ReadRequest(Input& input) {

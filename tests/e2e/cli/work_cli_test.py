@@ -51,7 +51,7 @@ class WorkCommand(CliCase):
         self.assertNotIn("\x1b", table)
         [told] = json.loads(self.output("workers", "-o", "json"))
         self.assertEqual((told["worker"], told["tasks"], told["commands"]),
-                         ("1", 1, ["manual.*"]))
+                         (1, 1, ["manual.*"]))
         self.assertEqual(self.output("workers", "--command", "payment.charge",
                                      "-o", "name"), "")
 
