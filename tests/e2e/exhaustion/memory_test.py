@@ -20,6 +20,8 @@ OUT_OF_MEMORY = 70
 # The dynamic linker had too little memory for the libraries, so nothing of the
 # program has run.
 NOT_LOADED = 127
+# A store of the default size writes 200 MiB at each start.
+SMALL_STORE = ("--store-segment-bytes", "1MiB")
 STARTS = 48 if FULL else 8
 # More address space than the daemon has when the limit falls.
 STEPS = (range(16, -1, -1) if FULL else (8, 2, 1, 0))
@@ -42,7 +44,7 @@ class MemoryAtTheStart(EmptyCase):
         process = subprocess.Popen(
             ["prlimit", f"--as={limit}:{limit}", str(places.ACTORD), "--listen",
              "127.0.0.1:0", "--workers", "2", "--port-file", ready,
-             "--store", str(self.directory / f"store{number}"),
+             "--store", str(self.directory / f"store{number}"), *SMALL_STORE,
              "--plugin", places.PLUGINS / "echo.so"],
             stderr=subprocess.PIPE, text=True, env=places.clean_environment())
         self.addCleanup(process.stderr.close)
@@ -58,7 +60,8 @@ class MemoryAtTheStart(EmptyCase):
         return status, process.stderr.read()
 
     def test_it_serves_or_says_what_is_missing(self):
-        idle = self.start_daemon("--workers", "2", "--store", self.directory / "s")
+        idle = self.start_daemon("--workers", "2", "--store", self.directory / "s",
+                                 *SMALL_STORE)
         most = address_space(idle.process.pid)
         ends = []
         for number in range(STARTS):
