@@ -118,13 +118,13 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,    AddSend,        AddCall,     AddAwait,      AddPs,
-        AddTree,      AddNames,       AddDescribe, AddHistory,    AddCancel,
-        AddTerminate, AddQuarantine,  AddFailures, AddStuck,      AddLogs,
-        AddLogLevel,  AddDeadLetters, AddYields,   AddWorkers,    AddComplete,
-        AddWork,      AddWatch,       AddSchedule, AddPlugin,     AddStatus,
-        AddTop,       AddClients,     AddContext,  AddToken,      AddStore,
-        AddBackup,    AddShutdown,    AddHealth,   AddHelp,       AddCompletion,
+       {AddSubmit,    AddSend,        AddCall,     AddAwait,   AddPs,
+        AddTree,      AddNames,       AddDescribe, AddHistory, AddCancel,
+        AddTerminate, AddQuarantine,  AddFailures, AddStuck,   AddLogs,
+        AddLogLevel,  AddDeadLetters, AddYields,   AddWorkers, AddComplete,
+        AddWork,      AddWatch,       AddSchedule, AddPlugin,  AddStatus,
+        AddTop,       AddClients,     AddContext,  AddToken,   AddStore,
+        AddBackup,    AddShutdown,    AddHealth,   AddHelp,    AddCompletion,
         AddVersion}) {
     add(app, chosen);
   }

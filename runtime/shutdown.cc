@@ -72,8 +72,9 @@ void Shutdown::CancelOrphans(std::vector<Pid>& left) {
 }
 
 bool Shutdown::HasLive() const {
-  if (core_.LiveVolatile() != 0) return true;
-  return durable_ends_ && durable_ends_->live() != 0;
+  // One number: between two reads the last durable process could start a
+  // volatile one, and end.
+  return durable_ends_ ? core_.LiveProcesses() != 0 : core_.LiveVolatile() != 0;
 }
 
 bool Shutdown::WaitForEmpty(uint64_t deadline_ns, bool may_be_cut,

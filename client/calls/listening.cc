@@ -82,11 +82,21 @@ absl::StatusOr<bool> IsListening(const std::string& address,
   if (failed != 0) return Unknown(address, gai_strerror(failed));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, freeaddrinfo);
   int unknown = 0;
+  int not_here = 0;  // an address of the host that this machine cannot reach
+  bool is_refused = false;
   for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
     const int error = Connect(one->ai_addr, one->ai_addrlen, patience);
     if (error == 0) return true;
-    if (error != ECONNREFUSED) unknown = error;
+    if (error == ECONNREFUSED) {
+      is_refused = true;
+    } else if (error == EADDRNOTAVAIL || error == EAFNOSUPPORT ||
+               error == ENETUNREACH) {
+      not_here = error;
+    } else {
+      unknown = error;
+    }
   }
+  if (unknown == 0 && !is_refused) unknown = not_here;
   if (unknown != 0) return Unknown(address, std::strerror(unknown));
   return false;
 }

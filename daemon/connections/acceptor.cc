@@ -107,11 +107,12 @@ void Acceptor::Give(Order order) {
   eventfd_write(order_event_, 1);
 }
 
-void Acceptor::TurnAway() {
+void Acceptor::TurnAway(std::vector<int> abandoned) {
   if (!thread_.joinable() ||
       order_.load(std::memory_order_relaxed) != Order::kServe) {
     return;
   }
+  abandoned_ = std::move(abandoned);
   Give(Order::kTurnAway);
   turns_away_.get_future().wait();
 }
@@ -128,6 +129,11 @@ bool Acceptor::Obey() {
   if (order_.load(std::memory_order_acquire) == Order::kStop) return false;
   for (const PausedListener& paused : paused_) SetAccepting(paused.fd, true);
   paused_.clear();
+  // Another process has these sockets, too, so that to close them here would
+  // leave them in the epoll set.
+  for (const int listener : abandoned_) {
+    epoll_ctl(epoll_, EPOLL_CTL_DEL, listener, nullptr);
+  }
   is_turning_away_ = true;
   turns_away_.set_value();
   return true;
@@ -197,7 +203,7 @@ void Acceptor::TurnAwayFrom(int listener) {
       close(fd);
     } else if (errno == EMFILE || errno == ENFILE) {
       return RefuseWithSpare(listener);
-    } else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) {
+    } else if (errno != ECONNABORTED && errno != EINTR) {
       // A listener with a lasting error must not keep the thread busy.
       if (errno != EAGAIN) nanosleep(&kPause, nullptr);
       return;

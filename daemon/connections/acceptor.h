@@ -50,9 +50,10 @@ class Acceptor {
   // or no descriptor left.
   absl::Status Start(const std::vector<int>& listeners, bool has_tls,
                      HandOver hand_over);
-  // From now on each connection is accepted and closed at once. No connection
-  // is handed over when TurnAway has returned. A second call does nothing.
-  void TurnAway();
+  // From now on each connection is accepted and closed at once, but from the
+  // `abandoned` listeners none is accepted any more. No connection is handed
+  // over when TurnAway has returned. A second call does nothing.
+  void TurnAway(std::vector<int> abandoned = {});
   // The thread has ended when Stop has returned.
   void Stop();
 
@@ -107,6 +108,7 @@ class Acceptor {
   int order_event_ = -1;
   // Written before `order_event_`, which wakes the thread that reads it.
   std::atomic<Order> order_{Order::kServe};
+  std::vector<int> abandoned_;     // set before kTurnAway
   std::promise<void> turns_away_;  // kept by the thread, after kTurnAway
   bool is_turning_away_ = false;   // used only by the thread
   int spare_ = -1;

@@ -114,7 +114,13 @@ void Connections::HandOver(int listener, uint64_t id, int fd, bool is_tcp) {
 }
 
 void Connections::StopAccepting() {
-  acceptor_.TurnAway();
+  std::vector<int> adopted;
+  for (const std::unique_ptr<Listener>& listener : listeners_) {
+    if (listener->adopted_address().empty()) continue;
+    adopted.insert(adopted.end(), listener->sockets().begin(),
+                   listener->sockets().end());
+  }
+  acceptor_.TurnAway(std::move(adopted));
   std::erase_if(listeners_, [](const std::unique_ptr<Listener>& listener) {
     return !listener->adopted_address().empty();
   });

@@ -118,21 +118,22 @@ extern "C" {
 void* gpr_malloc(size_t size) {
   if (size == 0) return nullptr;
   void* const memory = std::malloc(size);
-  if (memory == nullptr) actord::daemon::OutOfMemory::Refused();
+  // Never an exception, which gRPC's own code is not prepared for.
+  if (memory == nullptr) actord::daemon::End(actord::daemon::kRefusedDaemon);
   return memory;
 }
 
 void* gpr_zalloc(size_t size) {
   if (size == 0) return nullptr;
   void* const memory = std::calloc(size, 1);
-  if (memory == nullptr) actord::daemon::OutOfMemory::Refused();
+  if (memory == nullptr) actord::daemon::End(actord::daemon::kRefusedDaemon);
   return memory;
 }
 
 void* gpr_realloc(void* former, size_t size) {
   if (size == 0 && former == nullptr) return nullptr;
   void* const memory = std::realloc(former, size);
-  if (memory == nullptr) actord::daemon::OutOfMemory::Refused();
+  if (memory == nullptr) actord::daemon::End(actord::daemon::kRefusedDaemon);
   return memory;
 }
 

@@ -110,6 +110,7 @@ void ServiceReports::StopWatchdog() {
   stopping_.store(true, std::memory_order_relaxed);
   parker_.Notify();
   thread_.join();
+  rounds_until_look_ = 0;
 }
 
 void ServiceReports::Run() {

@@ -106,10 +106,10 @@ void ProcessRunner::RunDurable(Process& process, Turn& turn) {
 
 bool ProcessRunner::Begin(Process& process, Turn& turn) {
   auto refusal = parts_.beginning.Begin(process, turn);
-  if (refusal) [[unlikely]] {
-    parts_.teardown.End(process, turn, *std::move(refusal));
-  }
-  return !refusal;
+  if (!refusal) [[likely]]
+    return true;
+  parts_.teardown.End(process, turn, *std::move(refusal));
+  return false;
 }
 
 void ProcessRunner::LetSenderGoOn(const Process& process) {

@@ -34,7 +34,7 @@ TEST_F(ShutdownCommand, FailsIfDurableProcessesHaveNotEnded) {
 TEST_F(ShutdownCommand, WaitsForTheExit) {
   daemon_.SetServing(false);
   EXPECT_EQ(Run({"shutdown", "--no-wait"}).status, ExitStatus::kDone);
-  const CliResult late = Run({"shutdown", "--timeout", "100ms"});
+  const CliResult late = Run({"shutdown", "--timeout", "2s"});
   EXPECT_EQ(late.status, ExitStatus::kDeadline);
   EXPECT_EQ(late.out, "ended 12, forced 3\n");
   EXPECT_THAT(late.err, HasSubstr("the daemon has not exited within"));

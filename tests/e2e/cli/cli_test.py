@@ -6,7 +6,7 @@ import unittest
 from actord.v1 import process_pb2
 from harness.cli import (CliCase, DEADLINE, FAILED, NOT_FOUND, UNAVAILABLE,
                          USAGE)
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 
 class Submit(CliCase):
@@ -224,11 +224,13 @@ class Daemon(CliCase):
 
     def test_shutdown_waits_for_the_exit(self):
         # A plugin keeps each of these daemons from going, until its deadline
-        # ends it after 2 s.
-        for options in ((), ("--no-wait",), ("--timeout", "500ms")):
+        # ends it.
+        for options in ((), ("--no-wait",), ("--timeout", "2s")):
             with self.subTest(options=options):
-                daemon = self.start_daemon("--force-timeout", "1s",
-                                           environment={"PROBE_STAYS": "1"})
+                daemon = self.start_daemon("--force-timeout",
+                                           "60s" if options else "1s",
+                                           environment={"PROBE_STAYS": "1"},
+                                           exit_status=None)
                 words = ("shutdown", "--address", daemon.address, *options)
                 if "--timeout" in options:
                     done = self.actorctl(*words, status=DEADLINE)
@@ -237,8 +239,9 @@ class Daemon(CliCase):
                     self.assertEqual(self.output(*words), "ended 0, forced 0\n")
                 if options:
                     self.assertIsNone(daemon.process.poll())
+                    daemon.process.kill()
                 else:
-                    daemon.process.wait(1)
+                    daemon.process.wait(WAIT_SECONDS)
 
     def test_shutdown_now_and_with_a_deadline(self):
         for options in (("--mode", "now"), ("--deadline", "100ms")):
