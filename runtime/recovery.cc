@@ -114,9 +114,17 @@ absl::Status TakeLife(Process& process, const StoredProcess& stored,
   state.life_from_tag = entry.life_from_tag;
   const absl::Status status =
       PushUnseen(entry.unseen, entry.unseen_left, process, lane);
-  return status.ok() ? status
-                     : Damaged(stored.pid, absl::StrCat("has damaged events: ",
-                                                        status.message()));
+  if (!status.ok()) {
+    return Damaged(stored.pid,
+                   absl::StrCat("has damaged events: ", status.message()));
+  }
+  const std::vector<Position>& positions = entry.unseen_positions.list;
+  const size_t count = std::min<size_t>(positions.size(), entry.unseen_left);
+  const std::vector<const Envelope*> unseen = FirstUnseen(process, count);
+  for (size_t i = 0; i < unseen.size(); ++i) {
+    state.unseen[unseen[i]] = positions[positions.size() - count + i].lsn;
+  }
+  return status;
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ class Runtime::Core::ThreadTurns {
                 : std::make_unique<DurableTurn>(
                       DurableTurn::Shared{.catalog = core.catalog,
                                           .durable = *core.durable,
+                                          .letters = *core.letter_journal,
                                           .parked = *core.parked,
                                           .processes = core.processes,
                                           .scheduler = core.scheduler,

@@ -56,6 +56,9 @@ struct DurableState {
   // For a process that has begun again: see ProcessEntry.
   uint64_t life_after_step = 0;
   uint64_t life_from_tag = 1;
+  // The positions (ProcessEntry::unseen_positions) of the events that a former
+  // life has handed on, as long as no step has got them.
+  absl::flat_hash_map<const Envelope*, uint64_t> unseen;
   // For a replay type: the steps and bytes in the journal since the last image.
   uint64_t history_steps = 0;
   uint64_t history_bytes = 0;

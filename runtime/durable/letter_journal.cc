@@ -11,8 +11,56 @@ namespace {
 
 // Maximum number of letters in one record.
 constexpr size_t kPerRecord = 1000;
+// Maximum number of messages in one INPUT.
+constexpr size_t kMessagesPerRecord = 64;
+// What a message takes beside its text. Unit: bytes.
+constexpr size_t kMessageOverheadBytes = 64;
+
+size_t BytesOf(const Envelope& message) {
+  return message.topic_bytes + message.payload_bytes +
+         message.content_type_bytes + kMessageOverheadBytes;
+}
+
+records::Body MessageOf(const Envelope& message) {
+  return {.from = FromAbi(message.from),
+          .topic = std::string(message.topic()),
+          .payload = FromAbi(message.payload())};
+}
 
 }  // namespace
+
+void LetterJournal::KeepBeforeEnd(const Pid& to, Owner owner,
+                                  std::span<const Envelope* const> messages) {
+  const size_t max_bytes = durable_.store().journal().max_record_bytes() / 2;
+  while (!messages.empty()) {
+    records::Input input{.to = to,
+                         .kind = records::InputKind::kMessages,
+                         .owner = owner,
+                         .at_ns = durable_.NowNs()};
+    size_t bytes = 0;
+    for (const Envelope* const message : messages) {
+      bytes += BytesOf(*message);
+      // A message that is too large for a record is alone.
+      if (!input.messages.empty() &&
+          (bytes > max_bytes || input.messages.size() == kMessagesPerRecord)) {
+        break;
+      }
+      input.messages.push_back(MessageOf(*message));
+    }
+    const std::span<const Envelope* const> written =
+        messages.first(input.messages.size());
+    messages = messages.subspan(written.size());
+    // Without a record a message is a letter in memory alone.
+    const absl::StatusOr<uint64_t> at = durable_.Append(input);
+    if (!at.ok()) continue;
+    for (size_t i = 0; i < written.size(); ++i) Note(*written[i], *at + i);
+  }
+}
+
+void LetterJournal::Note(const Envelope& message, uint64_t position) {
+  const MutexLock lock(mutex_);
+  noted_[&message] = position;
+}
 
 void LetterJournal::Forget(const std::vector<uint64_t>& positions) {
   for (size_t i = 0; i < positions.size(); i += kPerRecord) {
@@ -30,13 +78,20 @@ uint64_t LetterJournal::Keep(const Envelope& message, const Pid& to,
                              Owner owner) {
   // The record would be a message for a process that lives.
   if (!IsHomePid(to) || processes_.Lives(to)) return 0;
+  {
+    const MutexLock lock(mutex_);
+    const auto noted = noted_.find(&message);
+    if (noted != noted_.end()) {
+      const uint64_t position = noted->second;
+      noted_.erase(noted);
+      return position;
+    }
+  }
   records::Input input{.to = to,
                        .kind = records::InputKind::kMessages,
                        .owner = owner,
                        .at_ns = durable_.NowNs()};
-  input.messages.push_back({.from = FromAbi(message.from),
-                            .topic = std::string(message.topic()),
-                            .payload = FromAbi(message.payload())});
+  input.messages.push_back(MessageOf(message));
   const absl::StatusOr<uint64_t> at = durable_.Append(input);
   if (!at.ok()) return 0;
   // The message is a letter already, because its receiver has ended.
@@ -88,9 +143,7 @@ absl::Status LetterJournal::ResendToDurable(Owner by, const Pid& to,
                          .kind = records::InputKind::kMessages,
                          .owner = by,
                          .at_ns = durable_.NowNs()};
-    input.messages.push_back({.from = FromAbi(message.from),
-                              .topic = std::string(message.topic()),
-                              .payload = FromAbi(message.payload())});
+    input.messages.push_back(MessageOf(message));
     at = durable_.Append(input);
   }
   if (!at.ok()) return at.status();

@@ -142,6 +142,7 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
   if (!failure) {
     records::Step& step = RecordOfStep(process, turn, std::move(image));
     if (ends) {
+      LogMailbox(process, turn, state);
       step.end = EndOf(EndOfLife(caller_.input(), record), record.result);
     }
     position = durable().Append(step);
@@ -163,11 +164,18 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
     world_.GiveBackReserved();
     return BeginEnd(process, turn, state, *std::move(failure), 0);
   }
+  if (!state.unseen.empty()) {
+    for (const Envelope* const event : inbox_.batch(turn)) {
+      state.unseen.erase(event);
+    }
+  }
   inbox_.FreeBatch(turn);
   caller_.SealRecord();
+  const uint64_t first_unseen =
+      records::UnseenPosition(*position, record.effects.size());
   durable_applier_.Apply(record, process, caller_.input().self, state,
                          *position);
-  if (again) return BeginAgain(process, turn, state, *position);
+  if (again) return BeginAgain(process, turn, state, *position, first_unseen);
   if (!ends) return record.verdict;
   EndCause cause = EndOfLife(caller_.input(), record);
   if (cause.kind == EndKind::kLimit) lane_.Count(&Counters::ended_by_steps);
@@ -182,9 +190,13 @@ std::vector<uint64_t> DurableTurn::OwedCallsOf(DurableState& state) {
 }
 
 int32_t DurableTurn::BeginAgain(Process& process, Turn& turn,
-                                DurableState& state, uint64_t position) {
+                                DurableState& state, uint64_t position,
+                                uint64_t first_unseen) {
   std::vector<YieldToken> withdrawn;
-  continuing_.EndLife(process, turn, &withdrawn);
+  const size_t handed_on = continuing_.EndLife(process, turn, &withdrawn);
+  for (const Envelope* const event : FirstUnseen(process, handed_on)) {
+    state.unseen[event] = first_unseen++;
+  }
   process.init_due = true;
   process.step_due = true;
   state.history_steps = state.history_bytes = 0;

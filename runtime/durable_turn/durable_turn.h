@@ -44,6 +44,7 @@
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/durable/durable_processes.h"
+#include "runtime/durable/letter_journal.h"
 #include "runtime/durable/parked_processes.h"
 #include "runtime/durable_turn/durable_upgrade.h"
 #include "runtime/durable_turn/history_replay.h"
@@ -84,6 +85,7 @@ class DurableTurn {
   struct Shared {
     const Catalog& catalog;
     DurableProcesses& durable;
+    LetterJournal& letters;
     ParkedProcesses& parked;
     ProcessTable& processes;
     Scheduler& scheduler;
@@ -176,9 +178,10 @@ class DurableTurn {
   void TellOfStart(const Process& process, const Pid& pid, DurableState& state,
                    bool is_first, Admitted admitted, uint64_t position);
   int32_t Step(Process& process, Turn& turn, DurableState& state);
-  // Ends the life whose last step has the record at `position`.
+  // Ends the life whose last step has the record at `position`. `first_unseen`:
+  // the position of the first event that it hands on.
   int32_t BeginAgain(Process& process, Turn& turn, DurableState& state,
-                     uint64_t position);
+                     uint64_t position, uint64_t first_unseen);
   // The continuation of a process that begins again; nullopt: it does not.
   std::optional<records::Continued> ContinuedOf(const Process& process);
   // The calls that the process owes, and whose callers still wait.
@@ -226,6 +229,10 @@ class DurableTurn {
                      uint64_t position);
   // Fails the calls in the journal that the process has not answered.
   void FailCalls(const Pid& self, const DurableState& state);
+  // Writes the messages of volatile senders in the mailbox of a process that is
+  // about to end into the journal.
+  void LogMailbox(Process& process, const Turn& turn,
+                  const DurableState& state);
   // The process ends when the record at `position` is durable; 0: the record is
   // appended first.
   int32_t BeginEnd(Process& process, Turn& turn, DurableState& state,

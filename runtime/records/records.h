@@ -187,6 +187,14 @@ struct Continued {
   friend bool operator==(const Continued&, const Continued&) = default;
 };
 
+// The position of the first event that a step hands on to the next life of its
+// process. The others follow. `step`: the position of the record. The effects
+// of the step have the positions before; the record has at least a byte for
+// each effect and each event, so no other record has these positions.
+constexpr uint64_t UnseenPosition(uint64_t step, size_t effects) {
+  return step + effects + 1;
+}
+
 // A step has returned well. Reserved before any of its effects is published.
 struct Step {
   static constexpr Kind kKind = Kind::kStep;

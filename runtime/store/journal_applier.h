@@ -182,8 +182,16 @@ class JournalApplier {
   // Adds the consumed events to `history`.
   absl::Status Consume(Resident& process, const Position& position,
                        HistoryEntry& history);
-  // The process begins again after this step.
-  absl::Status BeginAgain(Resident& process, const records::Step& record);
+  // The process begins again after this step. `first_unseen`: the position of
+  // the first event that it hands on.
+  absl::Status BeginAgain(Resident& process, const records::Step& record,
+                          uint64_t first_unseen);
+  // The next life gets these events (records::Continued) before all others.
+  absl::Status HandOn(ProcessEntry& entry, const std::string& unseen,
+                      uint64_t first_unseen);
+  // The process ends: the events that a former life has handed on and that no
+  // step has got become dead letters, except those in `consumed`.
+  absl::Status DropUnseen(Resident& process, const Positions& consumed);
   // Takes the completions that no step has seen out of the mailbox.
   absl::Status DropCompletions(Resident& process);
   // A step of a replay type joins the history, or ends it with its image.

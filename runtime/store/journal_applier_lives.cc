@@ -95,32 +95,6 @@ absl::Status JournalApplier::Take(const records::Started& record) {
   return CompleteSpawn(process, ACTORD_OK, FormatPid(process.pid));
 }
 
-absl::Status JournalApplier::BeginAgain(Resident& process,
-                                        const records::Step& record) {
-  auto& yields = process.runtime().yields;
-  while (!yields.empty()) RemoveYield(process, yields.back().tag);
-  absl::Status status = DropCompletions(process);
-  if (!status.ok()) return status;
-  DecodedRecord unseen;
-  status = DecodeTurn(record.continued->unseen, buffers_, unseen);
-  if (!status.ok()) return Contradiction(std::string(status.message()));
-  const uint64_t unseen_left = unseen.events.size();
-  FreeContents(unseen, buffers_);
-  process.image.reset();
-  process.drops_image = true;
-  ProcessEntry& entry = process.entry;
-  entry.started = false;
-  entry.method = record.continued->method;
-  entry.input = record.continued->input;
-  entry.unseen = unseen_left == 0 ? "" : record.continued->unseen;
-  entry.unseen_left = unseen_left;
-  entry.init = {};
-  entry.life_after_step = record.turn.step;
-  entry.life_from_tag = record.turn.next_tag;
-  process.changed = true;
-  return status;
-}
-
 absl::Status JournalApplier::DropCompletions(Resident& process) {
   std::vector<uint64_t> dropped;
   if (process.may_have_stored_mail) {
@@ -312,7 +286,8 @@ absl::Status JournalApplier::EndProcess(Resident& process,
     status = FailCall(owed.caller, owed.tag, owed.call);
     if (!status.ok()) return status;
   }
-  status = EmptyMailbox(process, consumed);
+  status = DropUnseen(process, consumed);
+  if (status.ok()) status = EmptyMailbox(process, consumed);
   if (!status.ok()) return status;
   status = EndHistory(process);
   if (!status.ok()) return status;

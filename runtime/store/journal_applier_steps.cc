@@ -28,7 +28,9 @@ void TakeUnseen(ProcessEntry& entry, const DecodedRecord& turn) {
       });
   entry.unseen_left -=
       std::min(entry.unseen_left, static_cast<uint64_t>(taken));
-  if (entry.unseen_left == 0) entry.unseen.clear();
+  if (entry.unseen_left != 0) return;
+  entry.unseen.clear();
+  entry.unseen_positions.list.clear();
 }
 
 }  // namespace
@@ -65,9 +67,99 @@ absl::Status JournalApplier::Take(const records::Step& record) {
   SetImage(process, record.image);
   status = ApplyEffects(process, record, turn);
   if (!status.ok()) return status;
-  if (record.continued.has_value()) return BeginAgain(process, record);
+  if (record.continued.has_value()) {
+    return BeginAgain(
+        process, record,
+        records::UnseenPosition(lsn_, turn.record.effects.size()));
+  }
   return record.end.has_value() ? EndProcess(process, *record.end)
                                 : absl::OkStatus();
+}
+
+absl::Status JournalApplier::BeginAgain(Resident& process,
+                                        const records::Step& record,
+                                        uint64_t first_unseen) {
+  auto& yields = process.runtime().yields;
+  while (!yields.empty()) RemoveYield(process, yields.back().tag);
+  absl::Status status = DropCompletions(process);
+  if (!status.ok()) return status;
+  status = HandOn(process.entry, record.continued->unseen, first_unseen);
+  if (!status.ok()) return status;
+  process.image.reset();
+  process.drops_image = true;
+  ProcessEntry& entry = process.entry;
+  entry.started = false;
+  entry.method = record.continued->method;
+  entry.input = record.continued->input;
+  entry.init = {};
+  entry.life_after_step = record.turn.step;
+  entry.life_from_tag = record.turn.next_tag;
+  process.changed = true;
+  return status;
+}
+
+absl::Status JournalApplier::HandOn(ProcessEntry& entry,
+                                    const std::string& unseen,
+                                    uint64_t first_unseen) {
+  DecodedRecord next;
+  DecodedRecord former;
+  const absl::Cleanup free_contents = [&] {
+    FreeContents(next, buffers_);
+    FreeContents(former, buffers_);
+  };
+  absl::Status status = DecodeTurn(unseen, buffers_, next);
+  if (status.ok()) status = DecodeTurn(entry.unseen, buffers_, former);
+  if (!status.ok()) return Contradiction(std::string(status.message()));
+  Positions positions;
+  std::vector<const actord_event*> events;
+  for (const actord_event& event : next.events) {
+    positions.list.push_back({.lsn = first_unseen + events.size()});
+    events.push_back(&event);
+  }
+  // Events that no step of the life before has got stay, behind the new ones.
+  const size_t all = former.events.size();
+  for (size_t i = all - std::min(all, entry.unseen_left); i < all; ++i) {
+    events.push_back(&former.events[i]);
+    if (i < entry.unseen_positions.list.size()) {
+      positions.list.push_back(entry.unseen_positions.list[i]);
+    }
+  }
+  std::string joined;
+  if (!events.empty()) EncodeTurn(events, StepRecord{}, joined);
+  entry.unseen = std::move(joined);
+  entry.unseen_left = events.size();
+  entry.unseen_positions = std::move(positions);
+  return status;
+}
+
+absl::Status JournalApplier::DropUnseen(Resident& process,
+                                        const Positions& consumed) {
+  const ProcessEntry& entry = process.entry;
+  if (entry.unseen_left == 0) return absl::OkStatus();
+  DecodedRecord unseen;
+  absl::Status status = DecodeTurn(entry.unseen, buffers_, unseen);
+  const absl::Cleanup free_contents = [&] { FreeContents(unseen, buffers_); };
+  if (!status.ok()) return Contradiction(std::string(status.message()));
+  const size_t all = unseen.events.size();
+  for (size_t i = all - std::min(all, entry.unseen_left);
+       i < std::min(all, entry.unseen_positions.list.size()); ++i) {
+    const actord_event& event = unseen.events[i];
+    const Position& position = entry.unseen_positions.list[i];
+    // A call that was handed on is no letter: its caller gets an error.
+    if (event.type != ACTORD_EVENT_MESSAGE || event.call != 0 ||
+        std::ranges::find(consumed.list, position) != consumed.list.end()) {
+      continue;
+    }
+    Mail mail;
+    mail.lsn = position.lsn;
+    mail.from = FromAbi(event.from);
+    mail.body = StoredBody{.topic = std::string(View(event.topic)),
+                           .payload = FromAbi(event.payload)};
+    status = AddLetter(process.pid, position.lsn, std::move(mail),
+                       records::DropReason::kDroppedAtEnd, process.owner());
+    if (!status.ok()) return status;
+  }
+  return status;
 }
 
 absl::Status JournalApplier::KeepHistory(const Resident& process,

@@ -84,6 +84,8 @@ struct ProcessEntry {
   // got the last one; and how many of them no step has got, the last ones.
   std::string unseen;
   uint64_t unseen_left = 0;
+  // The positions of these events, which name them if they become dead letters.
+  Positions unseen_positions;
 };
 template <typename T, typename Visitor>
 requires Is<T, ProcessEntry>
@@ -102,6 +104,7 @@ void VisitFields(T& entry, Visitor& visit) {
   visit(12, entry.life_from_tag);
   visit(13, entry.unseen);
   visit(14, entry.unseen_left);
+  visit(15, entry.unseen_positions);
 }
 
 struct ImageEntry {

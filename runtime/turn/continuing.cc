@@ -104,7 +104,23 @@ absl::Status NoRoom(uint64_t count) {
 
 }  // namespace
 
-void KeepUnseen(Process& process, Lane& lane) {
+std::vector<const Envelope*> FirstUnseen(const Process& process, size_t count) {
+  std::vector<const Envelope*> events;
+  const EnvelopeList& urgent = process.urgent_taken;
+  for (const Envelope* event = urgent.head();
+       event != nullptr && events.size() < count && Inbox::IsUnseen(*event);
+       event = urgent.After(event)) {
+    events.push_back(event);
+  }
+  for (const Envelope* event = process.in_hand;
+       event != nullptr && events.size() < count; event = event->Next()) {
+    events.push_back(event);
+  }
+  return events;
+}
+
+void KeepUnseen(Process& process, Lane& lane,
+                absl::FunctionRef<void(const Envelope&)> forget) {
   UnseenEvents kept;
   EnvelopeList others;
   while (Envelope* const envelope = process.urgent_taken.PopFront()) {
@@ -122,6 +138,10 @@ void KeepUnseen(Process& process, Lane& lane) {
     // 900,000 messages wait behind them.
     lane.Count(&Counters::dead_letters_forgotten, kept.rest_count);
     lane.Count(&Counters::dead_letters, kept.rest_count);
+    for (const Envelope* event = kept.rest.head(); event != nullptr;
+         event = kept.rest.After(event)) {
+      forget(*event);
+    }
     return Free(kept, lane);
   }
   Push(kept, process);
@@ -189,8 +209,8 @@ void Continuing::Abandon(Turn& turn) {
   unseen_ = {};
 }
 
-void Continuing::EndLife(Process& process, Turn& turn,
-                         std::vector<YieldToken>* withdrawn) {
+size_t Continuing::EndLife(Process& process, Turn& turn,
+                           std::vector<YieldToken>* withdrawn) {
   const std::unique_ptr<Continuation> next =
       std::move(caller_.record().continuation);
   ACTORD_ASSERT(next != nullptr, "continuing.h: the process begins again");
@@ -205,7 +225,13 @@ void Continuing::EndLife(Process& process, Turn& turn,
     process.input =
         lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, ToAbi(next->input));
   }
+  size_t count = unseen_.rest_count;
+  for (const Envelope* event = unseen_.first.head(); event != nullptr;
+       event = unseen_.first.After(event)) {
+    ++count;
+  }
   Push(std::exchange(unseen_, {}), process);
+  return count;
 }
 
 }  // namespace actord::runtime

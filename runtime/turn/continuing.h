@@ -16,11 +16,13 @@
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/pid.h"
@@ -60,9 +62,10 @@ class Continuing {
   void Abandon(Turn& turn);
   // Ends the life when the effects of its last step are applied, and takes the
   // record's continuation. Then Init is due, with the new input and method.
-  // `withdrawn`: see YieldBroker::CloseOthers.
-  void EndLife(Process& process, Turn& turn,
-               std::vector<YieldToken>* withdrawn);
+  // `withdrawn`: see YieldBroker::CloseOthers. Returns the number of events
+  // that the continuation hands on.
+  size_t EndLife(Process& process, Turn& turn,
+                 std::vector<YieldToken>* withdrawn);
 
  private:
   StepCaller& caller_;
@@ -73,8 +76,14 @@ class Continuing {
 
 // Moves what a former life has handed on from `urgent_taken` to the front of
 // the mailbox, whose rest becomes dead letters. For a process whose end is not
-// durable yet, in its turn. It may exceed the limits of the mailbox.
-void KeepUnseen(Process& process, Lane& lane);
+// durable yet, in its turn. It may exceed the limits of the mailbox. If the
+// mailbox cannot count them, they are freed after a call of `forget`.
+void KeepUnseen(Process& process, Lane& lane,
+                absl::FunctionRef<void(const Envelope&)> forget);
+
+// The first `count` events that a process gets that has just begun again, or
+// that PushUnseen has just filled.
+std::vector<const Envelope*> FirstUnseen(const Process& process, size_t count);
 
 // Brings back the events that a former life has handed on and that no step has
 // got, as EndLife has left them. `bytes` is encoded as Continuation::unseen.

@@ -196,6 +196,32 @@ void Inbox::TakeCalls(Process& process, Turn& turn,
   process.in_hand = first;
 }
 
+void Inbox::ForEachMessage(Process& process, const Turn& turn,
+                           absl::FunctionRef<void(const Envelope&)> see) {
+  Envelope* first = nullptr;
+  Envelope* last = nullptr;
+  process.TakeMessages([&](Envelope* envelope) {
+    if (envelope->generation == turn.generation) {
+      if (envelope->type == ACTORD_EVENT_MESSAGE) {
+        see(*envelope);
+      } else if (envelope->type == kEventChain) {
+        for (const Envelope* const message : MessagesOf(*envelope)) {
+          if (message->type == ACTORD_EVENT_MESSAGE) see(*message);
+        }
+      }
+    }
+    envelope->SetNext(nullptr);
+    if (last == nullptr) {
+      first = envelope;
+    } else {
+      last->SetNext(envelope);
+    }
+    last = envelope;
+    return true;
+  });
+  process.in_hand = first;
+}
+
 void Inbox::EmptyRest(Process& process, Turn& turn) {
   DropUrgent(process);
   TakeUrgent(process, turn);

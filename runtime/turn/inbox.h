@@ -77,6 +77,10 @@ class Inbox {
     turn.count = 0;
   }
 
+  // Passes the messages in the mailbox that are not in the journal, in their
+  // order, to `see`. All of them stay.
+  static void ForEachMessage(Process& process, const Turn& turn,
+                             absl::FunctionRef<void(const Envelope&)> see);
   // Takes the calls of callers that are not durable processes out of the
   // mailbox, and passes them with their ownership to `use`. All other messages
   // stay, in their order.

@@ -52,7 +52,7 @@ STORE_MUTANTS = {
         "      0,\n      [&log = shared_.lifecycle_log, &process,",
         "a submitter is answered before the start is durable"),
     "END_AT_ONCE": (
-        "runtime/durable_turn/durable_turn.cc",
+        "runtime/durable_turn/durable_end.cc",
         "  durable().releases().After(position, [&shared = shared_, pid] {\n",
         "  durable().releases().After(0, [&shared = shared_, pid] {\n",
         "an end is seen before it is durable"),

@@ -50,6 +50,15 @@ void Visit(T& body, V& visit) {
   visit("topic", body.topic);
   visit("payload", body.payload);
 }
+// A position in this journal.
+template <Of<runtime::Position> T, typename V>
+void Visit(T& position, V& visit) {
+  visit("position", position.lsn);
+}
+template <Of<runtime::Positions> T, typename V>
+void Visit(T& positions, V& visit) {
+  visit("list", positions.list);
+}
 template <Of<runtime::Mail> T, typename V>
 void Visit(T& mail, V& visit) {
   visit("kind", mail.kind);
@@ -184,6 +193,7 @@ void Visit(T& item, V& visit) {
   visit("life_from_tag", entry.life_from_tag);
   visit.Bytes("unseen", entry.unseen);
   visit("unseen_left", entry.unseen_left);
+  visit("unseen_positions", entry.unseen_positions);
   visit("turn", image.turn);
   visit("cancel_requested", image.cancel_requested);
   visit("cancel_deadline_ns", image.cancel_deadline_ns);

@@ -227,5 +227,46 @@ TEST_F(DurableLetters, EventsOfAFailedStepAreNone) {
   EXPECT_EQ(Texts(), texts);
 }
 
+// Messages of volatile processes are not in the journal before.
+TEST_F(DurableLetters, FullMailboxOfAnEndIsWrittenInFewRecordsAndSurvives) {
+  constexpr int kMessages = 400;
+  for (const bool is_released : {false, true}) {
+    SCOPED_TRACE(is_released);
+    const Pid pid = world_.NewPuppet();
+    world_.core->core->processes.Find(pid)->activity.fetch_add(
+        Activity::kBlocked);  // it takes no messages
+    Lane& lane = world_.runtime().lane;
+    for (int i = 0; i < kMessages; ++i) {
+      Envelope* const message = lane.NewEnvelope(
+          ACTORD_EVENT_MESSAGE, "note",
+          {ToAbi(std::to_string(i)), ToAbi(std::string_view())});
+      ASSERT_TRUE(world_.runtime()
+                      .delivery.SendOrExplain(Owner::kAny, pid, message, lane)
+                      .ok());
+    }
+    const size_t before = List().size();
+    const uint64_t from = world_.store->journal().Tail();
+    world_.runtime().Control(Owner::kAny, pid, kEventTerminate, "now");
+    world_.Turn();
+    // Each message takes some 30 bytes, and each record some 60.
+    EXPECT_LT(world_.store->journal().Tail() - from, kMessages * 40u);
+    while (world_.store->Work()) {
+    }
+    if (is_released) {
+      world_.Settle();
+      EXPECT_EQ(List().size(), before + kMessages);
+    }
+    world_.Restart(/*keep_cache=*/false);
+    const std::vector<DeadLetter> letters = List();
+    ASSERT_EQ(letters.size(), before + kMessages);
+    for (int i = 0; i < kMessages; ++i) {
+      const DeadLetter& letter = letters[before + static_cast<size_t>(i)];
+      EXPECT_EQ(letter.message.payload.bytes, std::to_string(i));
+      EXPECT_EQ(letter.to, pid);
+      EXPECT_EQ(letter.reason, DeadLetterReason::kDroppedAtEnd);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace actord::runtime

@@ -2,6 +2,7 @@
 #include <actord/coroutine.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,11 @@ class Hoard : public actord::CoroutineProcess {
   }
   actord::Task<> Main(actord::Context& ctx, actord::OwnedPayload input) {
     if (input.empty()) {
-      co_await ctx.Receive("go");
-      co_return ctx.ContinueAs("again");
+      const actord::Message go = co_await ctx.Receive("go");
+      co_return ctx.ContinueAs(go.payload().bytes == "twice" ? "twice"
+                                                             : "again");
     }
+    if (input.bytes == "twice") co_return ctx.ContinueAs("again");
     std::string text;
     uint64_t next = 0;
     for (;;) {
@@ -79,14 +82,13 @@ TEST(DurableUnseen, EachMessageThatIsHandedOnActsOnceWhereverTheProgramEnds) {
   }
 }
 
-// Also if the program ends between the last step of a life and the next Init.
-// (Not if it ends between the record of the end and its release:
-// docs/durability.md.)
+// Wherever the program ends: between the last step of a life and the next Init,
+// or between the record of the end and its release.
 TEST(DurableUnseen, UnseenMessageIsADeadLetterIfInitRefuses) {
   const absl::Cleanup again = [] { Hoard::refuses = false; };
   constexpr int kLetters = 400;
   constexpr int kAll = 12;
-  for (const int turns : {0, 1, kAll}) {
+  for (const int turns : {0, 1, 2, 3, 4, 5, 6, kAll}) {
     SCOPED_TRACE(turns);
     Hoard::refuses = false;
     DurableWorld world(1 + static_cast<uint64_t>(turns));
@@ -114,6 +116,67 @@ TEST(DurableUnseen, UnseenMessageIsADeadLetterIfInitRefuses) {
       }
     }
   }
+}
+
+// The first step of the second life gets only some of the messages, and hands
+// them on once more.
+TEST(DurableUnseen, UnseenMessagesAreHandedOnTwice) {
+  for (int turns = 0; turns <= 5; ++turns) {
+    SCOPED_TRACE(turns);
+    DurableWorld world(1 + static_cast<uint64_t>(turns));
+    const Pid hoard = StartHoard(world);
+    for (int i = 0; i < kItems; ++i) {
+      ASSERT_TRUE(world.Send(hoard, "item", std::to_string(i)).status.ok());
+    }
+    world.Settle();
+    world.Send(hoard, "go", "twice");
+    world.Turns(turns);
+    while (world.store->Work()) {
+    }
+    world.Restart(/*keep_cache=*/false);
+    EXPECT_EQ(world.BalanceOf(hoard), std::to_string(kItems));
+    world.Restart(/*keep_cache=*/true);
+    EXPECT_EQ(world.BalanceOf(hoard), std::to_string(kItems));
+  }
+}
+
+// A terminate ends a life whose first steps have got some of them.
+TEST(DurableUnseen, UnseenRestIsADeadLetterAfterATerminate) {
+  size_t most = 0;
+  for (int turns = 0; turns <= 12; ++turns) {
+    SCOPED_TRACE(turns);
+    DurableWorld world(1 + static_cast<uint64_t>(turns));
+    const Pid hoard = StartHoard(world);
+    for (int i = 0; i < kItems; ++i) {
+      ASSERT_TRUE(world.Send(hoard, "item", std::to_string(i)).status.ok());
+    }
+    world.Settle();
+    world.Send(hoard, "go", turns % 2 == 0 ? "twice" : "");
+    world.Turns(turns / 2);
+    ASSERT_TRUE(world.runtime()
+                    .Control(Owner::kAny, hoard, kEventTerminate, "now")
+                    .status.ok());
+    world.Turns(1);
+    while (world.store->Work()) {
+    }
+    const auto list = [&world] {
+      return world.runtime()
+          .dead_letters.List({.page_size = 10'000, .max_payload_bytes = 9})
+          .letters;
+    };
+    world.Restart(/*keep_cache=*/false);
+    const std::vector<DeadLetter> letters = list();
+    // "go" waits if no step has got it; then the first life has all the items.
+    int next = kItems;
+    for (size_t i = letters.size(); i-- > 0;) {
+      if (letters[i].message.topic == "go") continue;
+      EXPECT_EQ(letters[i].message.payload.bytes, std::to_string(--next));
+    }
+    most = std::max(most, letters.size());
+    world.Restart(/*keep_cache=*/true);
+    EXPECT_EQ(list().size(), letters.size());
+  }
+  EXPECT_GT(most, static_cast<size_t>(kItems / 2)) << "after its first step";
 }
 
 TEST(DurableUnseen, MessagesOfVolatileSendersComeBehindUnseenOnes) {
