@@ -179,4 +179,9 @@ STORE_MUTANTS = {
         "    FailPoint();\n"
         "    position = durable().Append(step);\n",
         "what a step does is carried out before its record is reserved"),
+    "HANDED_ON_NO_LETTERS": (
+        "runtime/store/journal_applier_steps.cc",
+        "  if (entry.unseen_left == 0) return absl::OkStatus();\n",
+        "  if (entry.unseen_left + 1 != 0) return absl::OkStatus();\n",
+        "what a process hands on to a life that does not begin is lost"),
 }

@@ -19,6 +19,14 @@ absl::Status Strange(const Pid& pid, const char* what) {
                              what);
 }
 
+Entry CameOf(const Errand& errand, const Pid& from) {
+  return {.kind = Entry::kCame,
+          .code = static_cast<uint32_t>(errand.client),
+          .peer = from,
+          .number = errand.number,
+          .value = static_cast<uint64_t>(errand.amount)};
+}
+
 // What a former life has handed on waits before the mailbox.
 absl::Status AddUnseen(const StoredProcess& stored, Cut::Process& process) {
   runtime::BufferPool pool;
@@ -37,11 +45,7 @@ absl::Status AddUnseen(const StoredProcess& stored, Cut::Process& process) {
         !ReadValue(runtime::View(event.payload.bytes), errand)) {
       continue;  // an exit, or another call
     }
-    process.mail.push_back({.kind = Entry::kCame,
-                            .code = static_cast<uint32_t>(errand.client),
-                            .peer = runtime::FromAbi(event.from),
-                            .number = errand.number,
-                            .value = static_cast<uint64_t>(errand.amount)});
+    process.mail.push_back(CameOf(errand, runtime::FromAbi(event.from)));
   }
   return absl::OkStatus();
 }
@@ -83,11 +87,7 @@ absl::Status AddLiving(runtime::DurableStore& store, StoredProcess&& stored,
         if (!ReadValue(event.mail.body->payload.bytes, errand)) {
           return Strange(stored.pid, "a message that is none");
         }
-        process.mail.push_back({.kind = Entry::kCame,
-                                .code = static_cast<uint32_t>(errand.client),
-                                .peer = event.mail.from,
-                                .number = errand.number,
-                                .value = static_cast<uint64_t>(errand.amount)});
+        process.mail.push_back(CameOf(errand, event.mail.from));
         break;
       }
       case MailKind::kCompletion:
@@ -137,12 +137,24 @@ absl::StatusOr<Cut> Cut::Of(runtime::DurableStore& store) {
       [&](const Pid& pid, runtime::OutcomeEntry&& outcome) {
         Process& process = cut.processes[pid];
         process.has_ended = true;
+        process.was_refused =
+            outcome.end.reason == runtime::records::EndReason::kInitRefused;
         if (outcome.end.reason != runtime::records::EndReason::kResult) return;
         if (!Diary::Decode(outcome.end.result.bytes, process.diary.emplace())) {
           strange = Strange(pid, "a result that is no diary");
         }
       }));
   status.Update(strange);
+  status.Update(
+      store.ForEachLetter([&](uint64_t /*position*/, runtime::Letter&& letter) {
+        Errand errand;
+        const auto found = cut.processes.find(letter.to);
+        if (found == cut.processes.end() || !letter.mail.body ||
+            !ReadValue(letter.mail.body->payload.bytes, errand)) {
+          return;  // to the witness, or a call
+        }
+        found->second.letters.push_back(CameOf(errand, letter.mail.from));
+      }));
   if (!status.ok()) return status;
   return cut;
 }

@@ -23,8 +23,12 @@ struct Cut {
     // replay type.
     std::optional<Diary> diary;
     bool has_ended = false;
+    // Its last Init has refused.
+    bool was_refused = false;
     // What waits in the mailbox: messages as kCame.
     std::vector<Entry> mail;
+    // The dead letters to it, in their order: messages as kCame.
+    std::vector<Entry> letters;
     // The completions and exits that it has not consumed, by tag.
     std::multiset<uint64_t> completions;
     std::multiset<uint64_t> exits;

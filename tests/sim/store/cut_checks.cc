@@ -24,6 +24,7 @@ bool IsTask(const Entry& yielded) {
 void Outside::CheckCut(const Cut& cut) const {
   for (const auto& [pid, process] : cut.processes) {
     CheckProcess(cut, pid, process);
+    if (cut.is_of_store && process.has_ended) CheckLetters(cut, pid, process);
   }
   for (const auto& [pid, what] : known) CheckKnown(cut, pid, what);
   for (const auto& sending : sendings) {
@@ -129,6 +130,36 @@ void Outside::CheckSent(const Cut& cut, const Pid& from,
       Broken(TextOf(from) + " has sent " + std::to_string(count) +
              " messages to " + TextOf(to) + ", of which " +
              std::to_string(came) + " are there");
+    }
+  }
+}
+
+void Outside::CheckLetters(const Cut& cut, const Pid& to,
+                           const Cut::Process& process) const {
+  const Diary* diary = process.diary ? &*process.diary : nullptr;
+  const auto last = last_.find(to);
+  if (process.was_refused && last != last_.end()) diary = &last->second;
+  // What a process had got that was terminated, nobody knows.
+  if (diary == nullptr) return;
+  std::vector<Entry> came = process.letters;
+  for (const Entry& entry : diary->entries) {
+    if (entry.kind == Entry::kCame) came.push_back(entry);
+  }
+  std::map<Pid, std::set<uint64_t>> of;
+  for (const Entry& entry : came) {
+    if (entry.peer.empty()) continue;
+    if (!of[entry.peer].insert(entry.number).second) {
+      Broken(TextOf(to) + ": message " + std::to_string(entry.number) + " of " +
+             TextOf(entry.peer) + " came, or is a dead letter, twice");
+    }
+  }
+  for (const auto& [from, sender] : cut.processes) {
+    if (!sender.diary) continue;
+    const uint64_t sent = sender.diary->Count(Entry::kSent, to);
+    if (of[from].size() != sent) {
+      Broken(TextOf(from) + " has sent " + std::to_string(sent) +
+             " messages to " + TextOf(to) + ", which has ended; " +
+             std::to_string(of[from].size()) + " came or are dead letters");
     }
   }
 }

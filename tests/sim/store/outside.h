@@ -13,7 +13,8 @@
 //  (7) a task with one attempt is handed out once, ever;
 //  (8) no timer is early, and each fires once;
 //  (9) money is neither lost nor made;
-//  (10) the journal, applied once more, makes the same state store.
+//  (10) the journal, applied once more, makes the same state store;
+//  (11) what a process has not taken before its end is a dead letter, once.
 //
 // Thread-safety: one thread (schedule.h). Ownership: borrows the schedule and
 // the disk.
@@ -91,6 +92,11 @@ class Outside {
   void HearOutcome(const runtime::Pid& pid, const runtime::Outcome& outcome);
   void HearTold(const runtime::Pid& scribe, uint64_t number);
   void HearTerminated(const runtime::Pid& pid);
+  // The diary of a process at the end of a life after which Init refuses. What
+  // a crash has undone is replaced by what the process does instead.
+  void HearLast(const runtime::Pid& pid, const Diary& diary) {
+    last_[pid] = diary;
+  }
   // A worker has the task. `is_once`: it has one attempt.
   void HearTask(const runtime::TaskToken& token, bool is_once);
   void HearCompleted(const runtime::YieldToken& yield, uint64_t value);
@@ -151,9 +157,13 @@ class Outside {
   void CheckKnown(const Cut& cut, const runtime::Pid& pid,
                   const Known& what) const;
   void CheckSubmissions(const Cut& cut) const;
+  // Of the messages to a process that has ended.
+  void CheckLetters(const Cut& cut, const runtime::Pid& to,
+                    const Cut::Process& process) const;
 
   std::map<std::pair<uint64_t, runtime::Pid>, uint64_t> next_numbers_;
   std::vector<runtime::Pid> order_;  // of `known`, as they came
+  std::map<runtime::Pid, Diary> last_;
 };
 
 }  // namespace actord::sim

@@ -48,8 +48,9 @@ bool IsGet(const Event& event) {
 }  // namespace
 
 template <bool kReplayed>
-Status BasicScribe<kReplayed>::Init(std::string_view /*method*/,
+Status BasicScribe<kReplayed>::Init(std::string_view method,
                                     const Payload& input) {
+  if (method == "refuse") return {Code::kOutOfRange, "no more lives"};
   if (Diary::Decode(input.bytes, diary_)) {
     diary_.Add({.kind = Entry::kLife});
     return {};
@@ -86,15 +87,14 @@ void BasicScribe<kReplayed>::Step(Events events, StepOutput& out) {
                           : Draw(events.size() + 1, out);
   for (size_t i = 0; i < events.size(); ++i) {
     if (i >= last && MayBeginAgain()) {
-      is_over_ = true;
-      return out.ContinueAs(Payload(diary_.Encode()), "", events.From(i));
+      const Events rest = events.From(i);
+      return BeginAgain(out, &rest);
     }
     See(events[i], out);
   }
   if (is_asked_only) return;
   if (last == events.size() && MayBeginAgain()) {
-    is_over_ = true;
-    return out.ContinueAs(Payload(diary_.Encode()));
+    return BeginAgain(out, nullptr);
   }
   if (!diary_.owed.empty() && Draw(2, out) == 0) ReplyOne(out);
   // A few end, or wait for what they have yielded.
@@ -114,6 +114,17 @@ void BasicScribe<kReplayed>::Step(Events events, StepOutput& out) {
         out.FormatPid(out.self()).c_str(), events.size(), out.verdict(),
         diary_.entries.size(), diary_.Outstanding());
   }
+}
+
+template <bool kReplayed>
+void BasicScribe<kReplayed>::BeginAgain(StepOutput& out, const Events* unseen) {
+  is_over_ = true;
+  const bool ends = diary_.entries.size() > 4 && Draw(8, out) == 0;
+  if (ends) Witness::outside->HearLast(FromAbi(out.self()), diary_);
+  const std::string diary = diary_.Encode();
+  const char* const method = ends ? "refuse" : "";
+  if (unseen == nullptr) return out.ContinueAs(Payload(diary), method);
+  out.ContinueAs(Payload(diary), method, *unseen);
 }
 
 template <bool kReplayed>

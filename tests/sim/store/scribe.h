@@ -24,13 +24,13 @@ template <bool kReplayed>
 class BasicScribe : public Process {
  public:
   static constexpr const char* kName = kReplayed ? "scribe.replay" : "scribe";
-  static constexpr Method kMethods[] = {{"run", nullptr}};
+  static constexpr Method kMethods[] = {{"run", nullptr}, {"refuse", nullptr}};
   static constexpr bool kTrapsExits = true;
   static constexpr Durability kDurability =
       kReplayed ? Durability::kReplay : Durability::kImage;
 
   // The input is the number of the submission; empty: the child of a scribe;
-  // otherwise the diary of a former life.
+  // otherwise the diary of a former life. The method "refuse" refuses it.
   Status Init(std::string_view method, const Payload& input);
   void Step(Events events, StepOutput& out);
   SnapshotResult Snapshot() const { return diary_.Encode(); }
@@ -39,6 +39,9 @@ class BasicScribe : public Process {
 
  private:
   void See(const Event& event, StepOutput& out);
+  // Begins again, or tries to: some lives end here, because the next Init
+  // refuses. `unseen`: what it hands on; null: nothing.
+  void BeginAgain(StepOutput& out, const Events* unseen);
   // Nothing would be lost with this life but what its diary has.
   [[nodiscard]] bool MayBeginAgain() const;
   void SeeMessage(const Event& event, StepOutput& out);
