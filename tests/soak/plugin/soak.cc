@@ -105,7 +105,9 @@ class Books {
 // on to that process as "m". "stop" ends it with its books. The calls "books"
 // and "forget" are answered with the books; "forget" then empties them. A flaky
 // one throws, fails or ends at random; the text of its end has its books, too.
-// Now and then it blocks, and messages wait in its mailbox.
+// Now and then it blocks until a sleep has completed, and messages wait in its
+// mailbox. An upgrade in between makes it step; it still ends only after the
+// sleep, so that each yield of a receiver completes.
 //
 // A durable soak.receiver is kept as an image, a durable soak.replayer by
 // replay.
@@ -133,18 +135,21 @@ class Receiver : public actord::Process {
 
   [[nodiscard]] actord::SnapshotResult Snapshot() const {
     // An image is needed after each step; one of a replay type may be later.
-    if (blocked_ && !kIsImage) return actord::SnapshotResult::NotNow();
+    if (sleep_ != 0 && !kIsImage) return actord::SnapshotResult::NotNow();
     return std::to_string(once_in_) + ' ' + std::to_string(taken_) + ' ' +
-           (blocked_ ? '1' : '0') + ' ' + books_.Text();
+           std::to_string(sleep_) + ' ' + (stop_ ? '1' : '0') + ' ' +
+           books_.Text();
   }
   actord::Status Restore(std::string_view /*method*/,
                          const actord::RestoreFrom& from,
-                         const actord::RestoreContext& /*context*/) {
+                         actord::RestoreContext& context) {
     std::istringstream text{std::string(from.snapshot.bytes)};
     std::string books;
-    if (!(text >> once_in_ >> taken_ >> blocked_)) {
+    if (!(text >> once_in_ >> taken_ >> sleep_ >> stop_)) {
       return {actord::Code::kInvalidArgument, "no receiver"};
     }
+    // False if the sleep has completed, and the completion is on its way.
+    if (sleep_ != 0) static_cast<void>(context.AdoptYield(sleep_));
     text >> books;
     books_.Read(books);
     return {};
@@ -152,10 +157,12 @@ class Receiver : public actord::Process {
 
   void Step(actord::Events events, actord::StepOutput& out) {
     Books passed_on;
-    bool stop = false;
-    bool end = blocked_ && out.random() % 3 == 0;
-    blocked_ = false;
+    bool end = false;
     for (const actord::Event event : events) {
+      if (event.is_completion()) {
+        sleep_ = 0;
+        end = out.random() % 3 == 0;
+      }
       if (!event.is_message()) continue;
       ++taken_;
       if (once_in_ > 0 && out.random() % once_in_ == 0) end = true;
@@ -163,18 +170,18 @@ class Receiver : public actord::Process {
         out.Reply(event.call(), actord::Payload::Text(Text()));
         if (event.topic() == "forget") books_.Clear();
       } else if (event.topic() == "stop") {
-        stop = true;
+        stop_ = true;
       } else if (event.topic() == "via") {
         PassOn(event.payload().bytes, out, passed_on);
       } else if (const auto number = ParseNumber(event.payload().bytes)) {
         books_.Take(*number);
       }
     }
-    if (stop) return out.Done(actord::Payload::Text(Text()));
+    if (sleep_ != 0) return out.Block();
+    if (stop_) return out.Done(actord::Payload::Text(Text()));
     if (end) return End(passed_on, out);
     if (once_in_ > 0 && !events.empty() && out.random() % kBlocksOnceIn == 0) {
-      blocked_ = true;
-      out.Yield(actord::commands::Sleep(kBlocked));
+      sleep_ = out.Yield(actord::commands::Sleep(kBlocked));
       out.Block();
     }
   }
@@ -208,7 +215,8 @@ class Receiver : public actord::Process {
 
   uint64_t once_in_ = 0;  // 0: it is steady
   uint64_t taken_ = 0;
-  bool blocked_ = false;  // until its sleep has completed
+  actord::Tag sleep_ = 0;  // 0: it does not sleep
+  bool stop_ = false;      // it ends after its sleep
   Books books_;
 };
 
