@@ -1,13 +1,19 @@
 #include "daemon/crash/out_of_memory.h"
 
+#include <grpc/event_engine/memory_allocator.h>
+#include <grpc/slice.h>
 #include <grpc/support/alloc.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
+#include <memory>
+#include <new>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "daemon/crash/crash_line.h"
 #include "runtime/crash/running_code.h"
@@ -113,28 +119,63 @@ void OutOfMemory::Refused() {
 // gRPC's allocations for the whole program. They stand in this file because the
 // linker takes them only together with code that the program names. gpr_free,
 // and the aligned functions that call gpr_malloc, stay those of gRPC.
-extern "C" {
+namespace {
 
-void* gpr_malloc(size_t size) {
-  if (size == 0) return nullptr;
-  void* const memory = std::malloc(size);
-  // Never an exception, which gRPC's own code is not prepared for.
+// Returns `memory`, which gRPC has allocated, or ends the program. Never throws
+// an exception, which gRPC's own code is not prepared for.
+void* Granted(void* memory) {
   if (memory == nullptr) actord::daemon::End(actord::daemon::kRefusedDaemon);
   return memory;
 }
 
+}  // namespace
+
+extern "C" {
+
+void* gpr_malloc(size_t size) {
+  return size == 0 ? nullptr : Granted(std::malloc(size));
+}
+
 void* gpr_zalloc(size_t size) {
-  if (size == 0) return nullptr;
-  void* const memory = std::calloc(size, 1);
-  if (memory == nullptr) actord::daemon::End(actord::daemon::kRefusedDaemon);
-  return memory;
+  return size == 0 ? nullptr : Granted(std::calloc(size, 1));
 }
 
 void* gpr_realloc(void* former, size_t size) {
   if (size == 0 && former == nullptr) return nullptr;
-  void* const memory = std::realloc(former, size);
-  if (memory == nullptr) actord::daemon::End(actord::daemon::kRefusedDaemon);
-  return memory;
+  return Granted(std::realloc(former, size));
 }
 
 }  // extern "C"
+
+namespace grpc_event_engine::experimental {
+namespace {
+
+// Stands before the bytes of a slice, in the same memory.
+struct alignas(std::max_align_t) SliceMemory {
+  std::shared_ptr<internal::MemoryAllocatorImpl> allocator;
+  size_t size = 0;  // bytes that are reserved, with this struct
+
+  static void Free(void* self) {
+    auto* const memory = static_cast<SliceMemory*>(self);
+    const auto allocator = std::move(memory->allocator);
+    const size_t size = memory->size;
+    memory->~SliceMemory();
+    std::free(self);
+    allocator->Release(size);
+  }
+};
+
+}  // namespace
+
+// gRPC 1.51 writes to the memory of a slice without a look at whether it got
+// any.
+grpc_slice MemoryAllocator::MakeSlice(MemoryRequest request) {
+  const size_t size = Reserve(request.Increase(sizeof(SliceMemory)));
+  void* const memory = Granted(std::malloc(size));
+  new (memory) SliceMemory{allocator_, size};
+  return grpc_slice_new_with_user_data(
+      static_cast<std::byte*>(memory) + sizeof(SliceMemory),
+      size - sizeof(SliceMemory), &SliceMemory::Free, memory);
+}
+
+}  // namespace grpc_event_engine::experimental

@@ -5,7 +5,8 @@
 //
 // This holds for
 //   - operator new: the new handler;
-//   - gRPC, whose gpr_malloc would abort: out_of_memory.cc replaces it;
+//   - gRPC: out_of_memory.cc replaces gpr_malloc, which would abort, and
+//     MemoryAllocator::MakeSlice, which would use a null pointer;
 //   - std::bad_alloc, and an error of std::thread, that nobody catches, as in
 //      a library or a noexcept function: the terminate handler.
 // Other libraries in C, such as OpenSSL, return an error to their caller.
