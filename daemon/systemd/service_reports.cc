@@ -74,19 +74,19 @@ ServiceReports::~ServiceReports() {
 }
 
 void ServiceReports::Serving(std::string_view status) {
-  Send(absl::StrCat("READY=1\nSTATUS=", std::string(status)));
+  Tell(absl::StrCat("READY=1\nSTATUS=", std::string(status)));
 }
 
 void ServiceReports::Reloading() {
-  Send(absl::StrCat("RELOADING=1\nMONOTONIC_USEC=",
+  Tell(absl::StrCat("RELOADING=1\nMONOTONIC_USEC=",
                     clock_.MonotonicNs() / 1000));
 }
 
-void ServiceReports::Reloaded() { Send("READY=1"); }
+void ServiceReports::Reloaded() { Tell("READY=1"); }
 
 void ServiceReports::Ending(absl::Duration longest) {
   ending_ = true;
-  Send(absl::StrCat(
+  Tell(absl::StrCat(
       "STOPPING=1\nSTATUS=ending: new processes are refused"
       "\nEXTEND_TIMEOUT_USEC=",
       absl::ToInt64Microseconds(std::min(longest, kLongestExtension))));
@@ -136,7 +136,7 @@ void ServiceReports::Round() {
   const std::string problem = heartbeat_->Problem();
   if (problem.empty() || ending_) {
     withholds_ = false;
-    Send("WATCHDOG=1");
+    TellAlive();
   } else if (!std::exchange(withholds_, true)) {
     logger_.Error(
         absl::StrCat("the service manager gets no sign of life, and may kill "
@@ -145,8 +145,19 @@ void ServiceReports::Round() {
   }
 }
 
-void ServiceReports::Send(const std::string& message) {
-  if (offer_.address.empty()) return;
+void ServiceReports::Tell(const std::string& message) {
+  const std::string problem = Send(message);
+  if (!problem.empty()) logger_.Warning(problem);
+}
+
+void ServiceReports::TellAlive() {
+  const std::string problem = Send("WATCHDOG=1");
+  if (!problem.empty() && !is_unheard_) logger_.Warning(problem);
+  is_unheard_ = !problem.empty();
+}
+
+std::string ServiceReports::Send(const std::string& message) const {
+  if (offer_.address.empty()) return "";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const bool fits = offer_.address.size() < sizeof address.sun_path;
@@ -161,11 +172,11 @@ void ServiceReports::Send(const std::string& message) {
                              offer_.address.size() + (is_abstract ? 0 : 1));
   if (fits && sendto(socket_, message.data(), message.size(), MSG_NOSIGNAL,
                      reinterpret_cast<const sockaddr*>(&address), size) >= 0) {
-    return;
+    return "";
   }
-  logger_.Warning(absl::StrCat(
+  return absl::StrCat(
       "cannot tell the service manager at NOTIFY_SOCKET=", offer_.address, ": ",
-      fits ? std::strerror(errno) : "the path is too long"));
+      fits ? std::strerror(errno) : "the path is too long");
 }
 
 }  // namespace actord::daemon

@@ -68,7 +68,11 @@ class ServiceReports {
  private:
   static absl::Duration RoundInterval(const Offer& offer);
   // A message that cannot be sent is logged.
-  void Send(const std::string& message);
+  void Tell(const std::string& message);
+  // Sends a sign of life. If several in a row cannot be sent, logs the first.
+  void TellAlive();
+  // "": sent; else the reason why it cannot be sent.
+  [[nodiscard]] std::string Send(const std::string& message) const;
   void Run();
 
   const Offer offer_;
@@ -80,6 +84,7 @@ class ServiceReports {
   std::unique_ptr<Heartbeat> heartbeat_;  // null: no watchdog
   int rounds_until_look_ = 0;
   bool withholds_ = false;
+  bool is_unheard_ = false;  // the last sign of life could not be sent
   // StopWatchdog writes it, the thread reads it. Relaxed: the parker orders the
   // write before the read.
   std::atomic<bool> stopping_{false};

@@ -130,6 +130,19 @@ TEST_F(ServiceReportsTest, SignsOfLifeContinueOnceTheDaemonEnds) {
   EXPECT_EQ(SignsOfLife(reports, 30), 30u);
 }
 
+TEST_F(ServiceReportsTest, SignsOfLifeThatNobodyReceivesAreLoggedOnce) {
+  ServiceReports reports({.address = receiver_.name() + " that is not there",
+                          .watchdog = absl::Seconds(2)},
+                         logger_, runtime::Clock::System());
+  ::testing::internal::CaptureStderr();
+  StartRounds(reports);
+  EXPECT_EQ(SignsOfLife(reports, 8), 0u);
+  logger_.Flush(LogWriter::kLastPatience);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("cannot tell the service manager"));
+  EXPECT_EQ(log.find("cannot tell"), log.rfind("cannot tell"));
+}
+
 TEST_F(ServiceReportsTest, WithoutAWatchdogThereIsNoThread) {
   ServiceReports reports(Offer(absl::ZeroDuration()), logger_,
                          runtime::Clock::System());
