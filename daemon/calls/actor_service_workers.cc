@@ -1,4 +1,6 @@
 // The remote workers that are connected.
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -54,16 +56,22 @@ absl::Status ActorService::ListWorkers(const Caller& caller,
   std::vector<runtime::RemoteWorkerInfo> workers =
       runtime_.remote_tasks().ListWorkers(filter, paging.position,
                                           paging.page_size + 1);
-  if (workers.size() > paging.page_size) {
-    workers.pop_back();
-    response.set_next_page_token(
-        MakePageToken(workers.back().id, paging.scope));
-  }
   const OwnerLabels owner_labels = caller.access().owner_labels();
+  size_t bytes = 0;
+  uint64_t last_id = 0;
   for (runtime::RemoteWorkerInfo& worker : workers) {
-    v1::RemoteWorker* const proto = response.add_workers();
-    owner_labels.Write(worker.owner, proto);
-    Write(std::move(worker), proto);
+    v1::RemoteWorker proto;
+    owner_labels.Write(worker.owner, &proto);
+    const uint64_t id = worker.id;
+    Write(std::move(worker), &proto);
+    bytes += proto.ByteSizeLong();
+    const auto count = static_cast<size_t>(response.workers_size());
+    if (count == paging.page_size || (count != 0 && bytes > kMaxPageBytes)) {
+      response.set_next_page_token(MakePageToken(last_id, paging.scope));
+      break;
+    }
+    *response.add_workers() = std::move(proto);
+    last_id = id;
   }
   return absl::OkStatus();
 }

@@ -13,14 +13,6 @@
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
-namespace {
-
-// The size at which a page of yields ends, though each page has at least one
-// yield. Yields carry payloads, and a client accepts responses of 4 MiB by
-// default.
-constexpr size_t kMaxPageBytes = 1 << 20;
-
-}  // namespace
 
 absl::Status ActorService::CompleteYield(const Caller& caller,
                                          v1::CompleteYieldRequest& request,

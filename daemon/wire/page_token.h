@@ -7,6 +7,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +15,11 @@
 #include "absl/status/statusor.h"
 
 namespace actord::daemon {
+
+// A page of entries without a bound of their own ends before the entry with
+// which it would exceed this many bytes, but has at least one entry. A client
+// accepts responses of 4 MiB by default.
+inline constexpr size_t kMaxPageBytes = 1 << 20;
 
 // `scope` is any hash over the list, its filter and the daemon's incarnation.
 std::string MakePageToken(uint64_t position, uint64_t scope);

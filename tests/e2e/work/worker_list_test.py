@@ -48,6 +48,22 @@ class ListWorkers(WorkCase):
                             reason="INVALID_PAGE_TOKEN", field="page_token",
                             message="page_token")
 
+    def test_page_of_workers_is_bounded_in_bytes(self):
+        # 13 KiB of patterns each.
+        patterns = [f"manual.{number:03}." + "x" * 100 + "*" for number in range(100)]
+        names = [f"w{number} " + "n" * 100 for number in range(100)]
+        for name in names:
+            self.worker(*patterns, name=name)
+        found, sizes, token = [], [], ""
+        while token or not found:
+            page = self.listed(page_size=1000, page_token=token)
+            found += [one.name for one in page.workers]
+            sizes.append(page.ByteSize())
+            token = page.next_page_token
+        self.assertEqual(sorted(found), sorted(names))
+        self.assertGreater(len(sizes), 1)
+        self.assertLess(max(sizes), (1 << 20) + 100)
+
 
 if __name__ == "__main__":
     unittest.main()
