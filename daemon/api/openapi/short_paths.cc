@@ -208,6 +208,58 @@ Json CompletePath(ShortPaths& of, bool is_error) {
   return operation;
 }
 
+Json PageAnswer(const char* description) {
+  return {{"description", description},
+          {"content", {{"text/html", {{"schema", TextSchema()}}}}}};
+}
+
+// Parts of both operations of a link, which take no token.
+Json LinkPath(const char* id, const char* description) {
+  Json operation{{"operationId", id},
+                 {"summary", description},
+                 {"security", Json::array()}};
+  ShortPaths::AddParameter(operation, "link", "path", TextSchema(),
+                           "The last part of the URL that CreateYieldLink "
+                           "returns.");
+  Json& responses = operation["responses"];
+  responses["404"] =
+      PageAnswer("The link is not valid, or its yield is not known.");
+  responses["410"] = PageAnswer(
+      "The link has expired, or its yield was completed or has ended.");
+  return operation;
+}
+
+Json ShowLinkPath() {
+  Json operation = LinkPath(
+      "ShowYieldLink", "Shows a person the page of a link. Changes nothing");
+  operation["responses"]["200"] = PageAnswer(
+      "The question, with a button for each value that the link offers.");
+  return operation;
+}
+
+Json UseLinkPath() {
+  Json operation =
+      LinkPath("UseYieldLink", "Completes the yield of a link, once");
+  operation["requestBody"] = {
+      {"description",
+       "The number of the chosen value, from 0; without values "
+       "the body is empty."},
+      {"content",
+       {{"application/x-www-form-urlencoded",
+         {{"schema",
+           {{"type", "object"},
+            {"properties",
+             {{"value", {{"type", "integer"}, {"minimum", 0}}}}}}}}}}}};
+  Json& responses = operation["responses"];
+  responses["200"] = PageAnswer("The yield is completed.");
+  responses["400"] =
+      PageAnswer("The body has no value, or one that the link does not offer.");
+  responses["503"] = PageAnswer(
+      "The process has no room for the answer, or the disk is full. The link "
+      "still works.");
+  return operation;
+}
+
 }  // namespace
 
 void AddShortPaths(const ServiceDescriptor& service, Schemas& schemas,
@@ -225,6 +277,8 @@ void AddShortPaths(const ServiceDescriptor& service, Schemas& schemas,
   paths["/v1/processes/{process}/call/{topic}"]["post"] = CallPath(of);
   paths["/v1/yields/{token}/result"]["post"] = CompletePath(of, false);
   paths["/v1/yields/{token}/error"]["post"] = CompletePath(of, true);
+  paths["/v1/links/{link}"]["get"] = ShowLinkPath();
+  paths["/v1/links/{link}"]["post"] = UseLinkPath();
 }
 
 }  // namespace actord::daemon

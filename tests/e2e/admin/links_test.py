@@ -87,6 +87,12 @@ class LinksTest(Links, EmptyCase):
         pid, token = self.waiting(self.actor)
         path = self.link(token, "--text", f"Refund?\n{HOSTILE}", "--value",
                          "approve", "--value", HOSTILE)
+        described = Api(self.port).raw("/openapi.json", method="GET").json[
+            "paths"]["/v1/links/{link}"]
+        self.assertEqual({method: set(described[method]["responses"])
+                          for method in described},
+                         {"get": {"200", "404", "410"},
+                          "post": {"200", "400", "404", "410", "503"}})
         for method in ("GET", "HEAD", "GET"):
             page = self.get(path, method)
             self.assertEqual(page.status, 200)
