@@ -1,9 +1,10 @@
 """The metrics of the daemon, and the alerts and the dashboard that use them.
 
-The tests with Prometheus itself need its programs `prometheus` and `promtool` in
-PATH (Debian's package prometheus), and are skipped without them."""
+The tests with Prometheus itself need its programs `prometheus` and `promtool`, in
+PATH or where `./dev setup test` unpacks them, and are skipped without them."""
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -20,6 +21,8 @@ from harness.waiting import WAIT_SECONDS, eventually
 
 PACKAGING = places.SOURCE / "packaging"
 RULES = PACKAGING / "prometheus" / "actord.rules.yml"
+PROGRAMS = os.pathsep.join([
+    os.environ["PATH"], str(places.SOURCE / "build/prometheus/usr/bin")])
 METRIC = re.compile(r"\b(?:actord|process)_[a-z_]+\b")
 sys.path.insert(0, str(PACKAGING / "grafana"))
 import make_dashboard  # noqa: E402  pylint: disable=wrong-import-position
@@ -28,11 +31,15 @@ import make_dashboard  # noqa: E402  pylint: disable=wrong-import-position
 class MetricsTest(EmptyCase):
 
     def need_prometheus(self):
-        if not (shutil.which("prometheus") and shutil.which("promtool")):
+        if None in map(self.program, ("prometheus", "promtool")):
             # CTest looks for these words and shows the test as skipped.
-            print("PROMETHEUS NOT TESTED: its programs are not in PATH",
-                  file=sys.stderr)
+            print("PROMETHEUS NOT TESTED: its programs are not here; "
+                  "./dev setup test fetches them", file=sys.stderr)
             self.skipTest("no prometheus")
+
+    @staticmethod
+    def program(name):
+        return shutil.which(name, path=PROGRAMS)
 
     def start(self):
         self.daemon = self.start_daemon(
@@ -102,7 +109,7 @@ class MetricsTest(EmptyCase):
                 (["check", "metrics"], text),
                 (["check", "rules", str(RULES)], ""),
                 (["test", "rules", str(RULES.with_name("rules_test.yml"))], "")):
-            done = subprocess.run(["promtool", *command], input=given,
+            done = subprocess.run([self.program("promtool"), *command], input=given,
                                   capture_output=True, text=True,
                                   cwd=RULES.parent, timeout=WAIT_SECONDS)
             said = done.stdout + done.stderr
@@ -122,7 +129,7 @@ class MetricsTest(EmptyCase):
         with socket.create_server(("127.0.0.1", 0)) as free:
             address = f"127.0.0.1:{free.getsockname()[1]}"
         prometheus = subprocess.Popen(
-            ["prometheus", f"--config.file={config}",
+            [self.program("prometheus"), f"--config.file={config}",
              f"--storage.tsdb.path={self.directory / 'prometheus'}",
              f"--web.listen-address={address}"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
