@@ -14,7 +14,8 @@
 FROM debian:bookworm-slim AS build
 WORKDIR /src
 COPY dev ./
-RUN ./dev setup build
+RUN ./dev setup build \
+    && apt-get install --yes --no-install-recommends python3
 COPY . .
 # Objects in the compiler's cache do not depend on the folder of the sources.
 ENV CCACHE_BASEDIR=/src
@@ -28,7 +29,7 @@ RUN cmake --preset release -DACTORD_BUILD_BENCH=OFF \
     && install -D --mode 0644 --target-directory /image/usr/share/doc/actord \
         LICENSE
 
-FROM debian:bookworm-slim
+FROM debian:bookworm-slim AS filled
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="actord" \
@@ -61,3 +62,13 @@ ENTRYPOINT ["/usr/bin/actord"]
 # Other machines are served only if a certificate, or --insecure-listen, says so.
 CMD ["--listen", "127.0.0.1:7600", "--listen", "unix:/run/actord/actord.sock", \
     "--plugin-dir", "/usr/lib/actord/plugins"]
+
+# The list of the parts of the image, in SPDX: what dpkg has installed in it, and
+# the sources that are compiled in.
+FROM build AS parts
+ARG VERSION=0.1.0
+COPY --from=filled /var/lib/dpkg /dpkg
+RUN packaging/sbom/write_sbom.py /actord.spdx.json --image "$VERSION" --dpkg /dpkg
+
+FROM filled
+COPY --from=parts /actord.spdx.json /usr/share/doc/actord/

@@ -1,13 +1,16 @@
 #!/usr/bin/python3
-"""Writes what Debian packages consist of and depend on, as SPDX 2.3 in JSON.
+"""Writes what Debian packages, or an image, consist of, as SPDX 2.3 in JSON.
 
 Usage: write_sbom.py OUT DEB...
+       write_sbom.py OUT --image VERSION --dpkg FOLDER
 
-The versions of libraries are those of this machine, on which the packages were
-built: dpkg's data say them. Besides the packages that dpkg would install, the
-document has the sources that are compiled in.
+For packages, the document has every package that dpkg would install with them, in
+the version of this machine, on which they were built. For an image, it has every
+package that is installed in the image; FOLDER is a copy of its /var/lib/dpkg. Both
+have the sources that are compiled in, in the version of this machine.
 """
 
+import argparse
 import datetime
 import hashlib
 import json
@@ -15,7 +18,7 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VENDOR = ROOT / "daemon/console/site/vendor/README.md"
@@ -36,12 +39,12 @@ def output(*words):
                           check=True).stdout
 
 
-def installed_packages():
-    """Name -> fields, of everything that is installed on this machine; a virtual
-    package leads to the package that provides it."""
+def installed_packages(folder="/var/lib/dpkg"):
+    """Name -> fields, of everything that is installed according to dpkg's `folder`; a
+    virtual package leads to the package that provides it."""
     form = "\t".join(f"${{{field}}}" for field in [*FIELDS, "Provides", "db:Status-Status"])
     found, provided = {}, {}
-    for line in output("dpkg-query", "-W", f"-f={form}\n").splitlines():
+    for line in output("dpkg-query", f"--admindir={folder}", "-W", f"-f={form}\n").splitlines():
         *values, provides, status = line.split("\t")
         if status != "installed":
             continue
@@ -97,14 +100,19 @@ class Document:
     def add_installed(self, name):
         """Adds an installed package with all that it depends on; returns its ID."""
         fields = self.installed[name]
+        if identifier("deb", fields["Package"]) in self.entries:
+            return identifier("deb", fields["Package"])
+        spdx_id = self.add_debian(fields)
+        self.add_dependencies(spdx_id, fields)
+        return spdx_id
+
+    def add_debian(self, fields):
+        """Adds a package of Debian, without what it depends on; returns its ID."""
         spdx_id = identifier("deb", fields["Package"])
-        if spdx_id in self.entries:
-            return spdx_id
-        self.entries[spdx_id] = entry(
+        self.entries.setdefault(spdx_id, entry(
             spdx_id, fields["Package"], fields["Version"], purl_of(fields),
             sourceInfo=f"Debian source package {fields['source:Package']} "
-                       f"{fields['source:Version']}")
-        self.add_dependencies(spdx_id, fields)
+                       f"{fields['source:Version']}"))
         return spdx_id
 
     def add_dependencies(self, spdx_id, fields):
@@ -141,40 +149,62 @@ class Document:
                         "checksumValue": hashlib.sha256(path.read_bytes()).hexdigest()}])
         self.relate("SPDXRef-DOCUMENT", "DESCRIBES", spdx_id)
         self.add_dependencies(spdx_id, fields)
-        for source in COMPILED_IN[name]:
-            self.relate(spdx_id, "STATIC_LINK", self.add_source(source))
-        if name == "actord":
-            self.add_console(spdx_id)
+        self.add_compiled_in(spdx_id, name)
         return fields["Version"]
 
-    def add_source(self, name):
-        """A package whose headers are compiled in; what it depends on is not."""
-        fields = self.installed[name]
-        spdx_id = identifier("deb", name)
-        self.entries.setdefault(spdx_id, entry(
-            spdx_id, name, fields["Version"], purl_of(fields),
-            sourceInfo=f"Debian source package {fields['source:Package']} "
-                       f"{fields['source:Version']}"))
-        return spdx_id
+    def add_compiled_in(self, spdx_id, *names):
+        """The sources that are compiled into the packages `names`. What the packages
+        of these sources depend on is not."""
+        for source in sorted({each for name in names for each in COMPILED_IN[name]}):
+            self.relate(spdx_id, "STATIC_LINK", self.add_debian(self.installed[source]))
+        if "actord" in names:
+            self.add_console(spdx_id)
+
+    def add_image(self, version, folder):
+        spdx_id = identifier("Image", "actord")
+        self.entries[spdx_id] = entry(
+            spdx_id, "actord", version, f"pkg:oci/actord?tag={version}",
+            primaryPackagePurpose="CONTAINER", licenseDeclared=LICENSES["actord"])
+        self.relate("SPDXRef-DOCUMENT", "DESCRIBES", spdx_id)
+        inside = {each["Package"]: each for each in installed_packages(folder).values()}
+        for name in sorted(inside):
+            self.relate(spdx_id, "CONTAINS", self.add_debian(inside[name]))
+        self.add_compiled_in(spdx_id, "actord", "actorctl")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("debs", type=pathlib.Path, nargs="*", metavar="DEB")
+    parser.add_argument("--image", metavar="VERSION")
+    parser.add_argument("--dpkg", metavar="FOLDER")
+    told = parser.parse_args()
+    if bool(told.image) != bool(told.dpkg) or bool(told.image) == bool(told.debs):
+        parser.error("give packages, or --image and --dpkg")
+    return told
 
 
 def main():
-    out, *debs = (pathlib.Path(word) for word in sys.argv[1:])
+    told = parse()
     document = Document()
-    versions = {document.add_deb(path) for path in sorted(debs)}
+    if told.image:
+        versions = {told.image}
+        document.add_image(told.image, told.dpkg)
+    else:
+        versions = {document.add_deb(path) for path in sorted(told.debs)}
     if len(versions) != 1:
         raise SystemExit(f"packages of one version are needed, not {sorted(versions)}")
     version = versions.pop()
-    time = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]),
-                                           datetime.timezone.utc)
+    made = datetime.datetime.fromtimestamp(
+        int(os.environ.get("SOURCE_DATE_EPOCH", time.time())), datetime.timezone.utc)
     packages = list(document.entries.values())
     digest = hashlib.sha256(json.dumps(packages).encode()).hexdigest()
-    out.write_text(json.dumps({
+    told.out.write_text(json.dumps({
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"actord-{version}",
         # An address of this kind names the document, and leads nowhere.
         "documentNamespace": f"https://actord.invalid/spdx/actord-{version}-{digest}",
-        "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "creationInfo": {"created": made.strftime("%Y-%m-%dT%H:%M:%SZ"),
                          "creators": ["Tool: actord-write_sbom"]},
         "packages": packages, "relationships": document.relationships,
     }, indent=1) + "\n", encoding="utf-8")

@@ -84,6 +84,31 @@ class ImageContentTest(unittest.TestCase):
         licence = pathlib.Path(ROOT, "usr/share/doc/actord/LICENSE")
         self.assertIn("Apache License", licence.read_text(encoding="utf-8"))
 
+    def test_holds_the_list_of_its_parts(self):
+        document = json.loads(pathlib.Path(
+            ROOT, "usr/share/doc/actord/actord.spdx.json").read_text(encoding="utf-8"))
+        parts = {part["SPDXID"]: part for part in document["packages"]}
+        [image] = [relation["relatedSpdxElement"]
+                   for relation in document["relationships"]
+                   if relation["relationshipType"] == "DESCRIBES"]
+        found = {kind: {parts[relation["relatedSpdxElement"]]["name"]: parts[
+            relation["relatedSpdxElement"]]["versionInfo"]
+                        for relation in document["relationships"]
+                        if relation["spdxElementId"] == image
+                        and relation["relationshipType"] == kind}
+                 for kind in ("CONTAINS", "STATIC_LINK")}
+        installed = dict(line.split("\t") for line in subprocess.run(
+            ["dpkg-query", f"--admindir={ROOT}/var/lib/dpkg", "-W",
+             "-f=${Package}\t${Version}\n"],
+            capture_output=True, text=True, check=True).stdout.splitlines())
+        self.assertGreater(len(installed), 50)
+        self.assertIn("librocksdb7.8", installed)
+        console = {"preact", "htm", "uplot"}
+        self.assertEqual({name: version for name, version in found["CONTAINS"].items()
+                          if name not in console}, installed)
+        self.assertLessEqual(console, found["CONTAINS"].keys())
+        self.assertIn("libcli11-dev", found["STATIC_LINK"])
+
 
 class ContainerTest(unittest.TestCase):
 
