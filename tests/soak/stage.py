@@ -16,7 +16,7 @@ from actord.v1 import process_pb2
 from child import RECONNECT, persist, target_word
 from harness import places
 from harness.connection import Connection
-from harness.daemon import Daemon, free_port
+from harness.daemon import Daemon, free_port, processor_seconds
 from harness.tokens import present
 from harness.waiting import eventually, pause
 
@@ -158,9 +158,7 @@ class Stage:
             pathlib.Path(f"/proc/{self.daemon.process.pid}/task").iterdir()))
 
     def processor_seconds(self):
-        stat = pathlib.Path(f"/proc/{self.daemon.process.pid}/stat").read_text()
-        user, system = stat.rsplit(")", 1)[1].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.daemon.process.pid)
 
     def end(self):
         """Returns the exit status of the daemon, which is asked to end."""

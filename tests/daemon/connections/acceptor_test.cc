@@ -8,7 +8,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,12 +51,14 @@ class AcceptorTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  int Connect() {
+  int Connect() { return ConnectToPort(listener_->port()); }
+
+  int ConnectToPort(int port) {
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(listener_->port()));
+    address.sin_port = htons(static_cast<uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address),
                       sizeof address),
@@ -236,6 +240,27 @@ TEST_F(AcceptorTest, ClosesEachConnectionAfterTurnAway) {
     EXPECT_EQ(counts_.accepted.load(), 0u);
     EXPECT_EQ(registry_.open(), 0u);
   }
+}
+
+// A service manager holds the listener, too, so the kernel goes on to report
+// its connections to an epoll set that still has it.
+TEST_F(AcceptorTest, AbandonedListenerIsLeftToItsOtherOwner) {
+  Start(kWide);
+  const int port = listener_->port();
+  const int abandoned = listener_->sockets().front();
+  const int manager = dup(abandoned);
+  clients_.push_back(manager);
+  acceptor_->TurnAway({abandoned});
+  listener_.reset();
+  ConnectToPort(port);
+  const std::clock_t before = std::clock();
+  absl::SleepFor(absl::Milliseconds(300));
+  // A thread that is told of the connection again and again would use all of
+  // the 300 ms.
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 50);
+  const int accepted = accept(manager, nullptr, nullptr);
+  EXPECT_GE(accepted, 0) << std::strerror(errno);
+  if (accepted >= 0) clients_.push_back(accepted);
 }
 
 }  // namespace

@@ -7,13 +7,13 @@ each attack in its full size and keeps what `record` prints.
 import functools
 import hashlib
 import os
-import pathlib
 import signal
 import sys
 import threading
 import time
 
 from harness.case import DaemonCase
+from harness.daemon import processor_seconds
 from harness.flood import FloodProgram
 
 FULL = os.environ.get("ACTORD_ATTACK") == "full"
@@ -119,9 +119,7 @@ class AttackCase(DaemonCase):
 
     def processor_seconds(self):
         """The processor time that the daemon has taken so far."""
-        stat = pathlib.Path(f"/proc/{self.daemon.process.pid}/stat").read_text()
-        user, system = stat.rsplit(")", 1)[1].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.daemon.process.pid)
 
     def grown(self):
         return self.daemon.resident_bytes() - self.before_bytes

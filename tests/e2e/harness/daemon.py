@@ -36,6 +36,13 @@ def free_port():
         return port
 
 
+def processor_seconds(pid):
+    """The processor time that a process has taken so far."""
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    user, system = stat.rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 class Daemon:
     """Runs from the constructor on. The owner has to call `stop` or `wait`."""
 
