@@ -59,17 +59,19 @@ Effect* Applier::ApplySends(Effect* first, Effect* end, Owner by) {
 
 Effect* Applier::ApplyBurst(Effect* first, Effect* end, Owner by) {
   const Pid& to = std::get_if<SendEffect>(first)->to;
+  // (A copy, because the compiler would read `to` again after each write.)
+  const Pid receiver = to;
   std::array<Envelope*, Activity::kMaxChain> taken;
-  size_t count = 0;
   uint64_t units = 0;
+  Effect* const limit = first + std::min<size_t>(end - first, taken.size());
   Effect* next = first;
-  while (next != end && count != taken.size()) {
+  size_t count = 0;
+  for (; next != limit; ++next) {
     auto* const same = std::get_if<SendEffect>(next);
-    if (same == nullptr || same->to != to) break;
-    taken[count] = same->content.TakeLast();
-    units += taken[count]->units();
-    ++count;
-    ++next;
+    if (same == nullptr || same->to != receiver) break;
+    Envelope* const envelope = same->content.TakeLast();
+    units += envelope->units();
+    taken[count++] = envelope;
   }
   Envelope* head = taken[0];
   Envelope* last = head;

@@ -2,6 +2,7 @@
 #include <actord/text.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -17,6 +18,12 @@
 #include "runtime/system/absl_text.h"
 
 namespace actord::runtime {
+namespace {
+
+// FromAbi, as two words, because GCC would copy four.
+Pid ReceiverOf(const actord_pid& to) { return std::bit_cast<Pid>(to); }
+
+}  // namespace
 
 Envelope* StepContext::CopyPolicy(const actord_work_policy& policy) {
   const actord_work_policy copy = rules::WholePolicy(policy);
@@ -53,7 +60,7 @@ void StepContext::Send(actord_step* step, const actord_pid* to,
   Envelope* const envelope = context.NewEnvelope(
       ACTORD_EVENT_MESSAGE, View(message->topic), message->payload);
   envelope->from = ToAbi(context.input_.self);
-  context.Add<SendEffect>(Content(envelope), FromAbi(*to));
+  context.Add<SendEffect>(Content(envelope), ReceiverOf(*to));
 }
 
 actord_pid StepContext::Spawn(actord_step* step, const actord_spawn* spawn) {

@@ -5,7 +5,9 @@
 
 #include <actord/text.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
@@ -68,7 +70,15 @@ void StepContext::Misuse(absl::Status status) {
   if (record_.misuse.ok()) record_.misuse = std::move(status);
 }
 
-bool StepContext::RefuseToAct() {
+bool StepContext::GrowOrRefuse() {
+  std::vector<Effect>& effects = record_.effects;
+  if (call_ == Call::kStep && effects.size() < kMaxEffects) {
+    effects.reserve(
+        std::min(kMaxEffects, std::max<size_t>(2 * effects.size(), 8)));
+    ACTORD_ASSERT(effects.capacity() <= kMaxEffects,
+                  "step_context.h: there is no room for more than kMaxEffects");
+    return true;
+  }
   if (call_ != Call::kStep) {
     const char* const name = call_ == Call::kInit       ? "init"
                              : call_ == Call::kNone     ? "a call that was over"

@@ -115,17 +115,25 @@ class StepContext : private actord_step {
   static void SetFailure(actord_step* step, int32_t status,
                          actord_bytes message);
 
+  // Whether the call may add an effect, for which there is room then.
+  //
+  // One check covers the room and the limit, because there is never room for
+  // more than kMaxEffects.
   bool MayAct() {
-    return call_ == Call::kStep && record_.effects.size() < kMaxEffects
-               ? true
-               : RefuseToAct();
+    return call_ == Call::kStep && HasRoom() ? true : GrowOrRefuse();
+  }
+  [[nodiscard]] bool HasRoom() const {
+    return record_.effects.size() != record_.effects.capacity();
   }
   // MayAct, and there is room for one more tie, which is counted.
   bool MayTie();
-  // Adds the effect Kind{fields...}. (Each field is stored once:
-  // performance-notes: Stores before a read-modify-write.)
+  // Adds the effect Kind{fields...}. Precondition: MayAct() has returned true
+  // for this effect. (Each field is stored once: performance-notes: Stores
+  // before a read-modify-write.)
   template <typename Kind, typename... Fields>
   void Add(Fields&&... fields) {
+    // In every build: the vector would make the same check, to grow.
+    ACTORD_ASSERT(HasRoom(), "step_context.h: MayAct has made room");
     record_.effects.emplace_back(std::in_place_type<Kind>,
                                  Kind{std::forward<Fields>(fields)...});
   }
@@ -153,9 +161,10 @@ class StepContext : private actord_step {
                                                const actord_payload& payload) {
     return Envelope::Create(buffers_, type, topic, payload);
   }
+  // Makes room for more effects, or records a misuse and returns false.
+  [[gnu::noinline]] bool GrowOrRefuse();
   // These functions record a misuse and return false. They are not inlined, so
   // that the common paths stay short.
-  [[gnu::noinline]] bool RefuseToAct();
   [[gnu::noinline]] bool RefuseToYield();
   [[gnu::noinline]] bool RefuseContent(const actord_payload& payload,
                                        const char* what);
