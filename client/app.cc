@@ -54,6 +54,7 @@ Examples:
   actorctl call @orders/17 --topic state
   actorctl yields --command 'payment.*'
   actorctl top --sort mailbox
+  actorctl bench call --rate 5000
   actorctl complete "$token" '{"charged": true}'
   actorctl work payment.charge --exec ./charge.sh
   actorctl watch --type order
@@ -118,14 +119,14 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,    AddSend,        AddCall,     AddAwait,   AddPs,
-        AddTree,      AddNames,       AddDescribe, AddHistory, AddCancel,
-        AddTerminate, AddQuarantine,  AddFailures, AddStuck,   AddLogs,
-        AddLogLevel,  AddDeadLetters, AddYields,   AddWorkers, AddComplete,
-        AddWork,      AddWatch,       AddSchedule, AddPlugin,  AddStatus,
-        AddTop,       AddClients,     AddContext,  AddToken,   AddStore,
-        AddBackup,    AddShutdown,    AddHealth,   AddHelp,    AddCompletion,
-        AddVersion}) {
+       {AddSubmit,     AddSend,        AddCall,     AddAwait,   AddPs,
+        AddTree,       AddNames,       AddDescribe, AddHistory, AddCancel,
+        AddTerminate,  AddQuarantine,  AddFailures, AddStuck,   AddLogs,
+        AddLogLevel,   AddDeadLetters, AddYields,   AddWorkers, AddComplete,
+        AddWork,       AddWatch,       AddSchedule, AddPlugin,  AddStatus,
+        AddTop,        AddBench,       AddClients,  AddContext, AddToken,
+        AddStore,      AddBackup,      AddShutdown, AddHealth,  AddHelp,
+        AddCompletion, AddVersion}) {
     add(app, chosen);
   }
 }
@@ -262,6 +263,8 @@ absl::StatusOr<GlobalOptions> Check(const Typed& typed, bool uses_daemon,
 // Declares everything in `app`, which is constructed with kDescription.
 void Declare(CLI::App& app, Typed& typed, Action& chosen) {
   app.fallthrough();  // global options may stand behind the command
+  // So an argument may be the name of a command, as in "bench submit".
+  app.require_subcommand(0, 1);
   app.footer(kFooter);
   app.get_formatter()->column_width(32);
   app.set_version_flag("--version", ACTORD_VERSION,

@@ -136,10 +136,19 @@ void Bulk::Send(v1::SendRequest request, Done<v1::SendResponse> done) {
       [stub = core_->connection->actors.get()](auto... arguments) {
         stub->async()->Send(std::move(arguments)...);
       };
-  std::string order_key = request.pid();
+  std::string order_key = core_->options.keep_order ? request.pid() : "";
   core_->calls.Add(core_->MakeCall(method, core_->options.call_timeout,
                                    std::move(request), std::move(done)),
                    std::move(order_key));
+}
+
+void Bulk::Call(v1::CallRequest request, Done<v1::CallResponse> done) {
+  const Method<v1::CallRequest, v1::CallResponse> method =
+      [stub = core_->connection->actors.get()](auto... arguments) {
+        stub->async()->Call(std::move(arguments)...);
+      };
+  core_->calls.Add(core_->MakeCall(method, core_->options.call_timeout,
+                                   std::move(request), std::move(done)));
 }
 
 void Bulk::Await(v1::AwaitRequest request, Done<v1::AwaitResponse> done) {

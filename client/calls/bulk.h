@@ -1,11 +1,11 @@
 // Many calls at once, with a bounded number in flight.
 //
-// A producer loops over WaitForRoom and Submit or Send; the answers arrive on
-// gRPC's threads. Awaits have their own connection and window, so that
-// long-running processes delay no submission.
+// A producer loops over WaitForRoom and Submit, Send or Call; the answers
+// arrive on gRPC's threads. Awaits have their own connection and window, so
+// that long-running processes delay no submission.
 //
 // Thread-safety: every function may be called from any thread, and Submit,
-// Send and Await also from a Done.
+// Send, Call and Await also from a Done.
 // Ownership: shares the client's connection.
 #pragma once
 
@@ -22,15 +22,18 @@
 namespace actord::client {
 
 struct BulkOptions {
-  size_t window = 256;         // submits and sends in flight, at least 1
+  size_t window = 256;         // submits, sends and calls in flight, at least 1
   size_t await_window = 1000;  // awaits in flight, at least 1
-  // Deadline of each attempt of a submit or send, from the start of the
+  // Deadline of each attempt of a submit, send or call, from the start of the
   // attempt.
   absl::Duration call_timeout = absl::Seconds(30);
   // Deadline of all calls.
   absl::Time deadline = absl::InfiniteFuture();
-  // Retries of a submit or send that is refused with RESOURCE_EXHAUSTED.
+  // Retries of a submit, send or call that is refused with RESOURCE_EXHAUSTED.
   int max_retries = 12;
+  // Sends to one PID run one after the other. False: they run at the same time,
+  // so their messages may arrive in any order.
+  bool keep_order = true;
 };
 
 class Bulk {
@@ -45,14 +48,17 @@ class Bulk {
   Bulk(const Bulk&) = delete;
   Bulk& operator=(const Bulk&) = delete;
 
-  // Submit, Send and Await never block.
+  // Submit, Send, Call and Await never block.
   void Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done);
   // Sends to one PID run one after the other, in the order of the calls,
-  // whether or not the earlier sends succeeded.
+  // whether or not the earlier sends succeeded; see `keep_order`.
   void Send(v1::SendRequest request, Done<v1::SendResponse> done);
+  // Calls run at the same time, also those to one PID.
+  void Call(v1::CallRequest request, Done<v1::CallResponse> done);
   void Await(v1::AwaitRequest request, Done<v1::AwaitResponse> done);
 
-  // Waits until the backlog of submits and sends is short enough for another.
+  // Waits until the backlog of submits, sends and calls is short enough for
+  // another.
   // False: `timeout` has passed.
   bool WaitForRoom(absl::Duration timeout);
   // Waits until every Done has returned. False: `timeout` has passed.

@@ -34,13 +34,6 @@ std::string Rate(uint64_t items, absl::Duration elapsed) {
          "/s)";
 }
 
-// Progress and results on the same terminal would garble each other.
-bool WantsProgress(const Invocation& invocation) {
-  const Environment& environment = invocation.environment();
-  return environment.err_is_terminal &&
-         (invocation.ForPeople() || !environment.out_is_terminal);
-}
-
 // Whether the other items would fail in the same way.
 bool IsFatal(const absl::Status& status) {
   switch (ExitStatusOf(status)) {
@@ -59,7 +52,7 @@ BulkReport::BulkReport(Invocation& invocation, std::string file_name)
     : invocation_(invocation),
       file_name_(std::move(file_name)),
       writer_(invocation.out(), invocation.style(), {}),
-      progress_(invocation.err(), WantsProgress(invocation),
+      progress_(invocation.err(), invocation.wants_progress(),
                 invocation.environment().terminal_width) {}
 
 void BulkReport::Begun() {

@@ -29,6 +29,11 @@ bool Invocation::ForPeople() const {
   return options_.format == Format::kTable || options_.format == Format::kWide;
 }
 
+bool Invocation::wants_progress() const {
+  return environment_.err_is_terminal &&
+         (ForPeople() || !environment_.out_is_terminal);
+}
+
 Client& Invocation::client() {
   if (!client_) client_ = std::make_unique<Client>(options_.endpoint());
   return *client_;

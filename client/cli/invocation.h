@@ -62,6 +62,9 @@ class Invocation {
   // The format is table or wide.
   [[nodiscard]] bool ForPeople() const;
   [[nodiscard]] bool err_colour() const { return err_colour_; }
+  // A line of progress may be written to standard error: it is a terminal, and
+  // not that of results for programs, which the line would garble.
+  [[nodiscard]] bool wants_progress() const;
 
   Client& client();
 

@@ -41,6 +41,7 @@ void AddClients(CLI::App& app, Action& chosen);
 void AddWorkers(CLI::App& app, Action& chosen);
 void AddContext(CLI::App& app, Action& chosen);
 void AddTop(CLI::App& app, Action& chosen);
+void AddBench(CLI::App& app, Action& chosen);
 void AddToken(CLI::App& app, Action& chosen);
 void AddBackup(CLI::App& app, Action& chosen);
 void AddStore(CLI::App& app, Action& chosen);

@@ -222,6 +222,10 @@ def watches(scenario):
 def daemon_commands(scenario, plugins):
     one = scenario.one
     one("status", "GetStatusResponse", "status")
+    # A counter answers calls of an unknown topic with an error.
+    scenario.note("bench", [json.loads(scenario.run(
+        "bench", *words, "--duration", "100ms", "-o", "json", statuses=(0, 1)))
+        for words in (("send",), ("call", "--topic", "no"))], {})
     counters = {"counters": "Counters"}
     top = ("top", "--once", "--interval", "100ms")
     one("top --once", {**counters, "processes[]": "Process"}, *top)

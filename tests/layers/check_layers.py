@@ -158,7 +158,7 @@ LAYERS = {
     ],
     "client": [
         "calls", "streams", "tasks", "output", "cli", "contexts", "usage", "top",
-        "plugin_check", "commands"],
+        "plugin_check", "bench", "commands"],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")
 

@@ -57,6 +57,12 @@ TEST_F(SubmitCommand, WaitPrintsTheResultByteForByte) {
       "x\n");
 }
 
+TEST_F(SubmitCommand, TypeMayHaveTheNameOfACommand) {
+  const CliResult result = Run({"submit", "status"});
+  EXPECT_EQ(result.status, ExitStatus::kNotFound);
+  EXPECT_EQ(daemon_.log().submits.at(0).process_type(), "status");
+}
+
 TEST_F(SubmitCommand, WaitReportsAFailedProcess) {
   const CliResult result = Run({"submit", "fail", "--wait"});
   EXPECT_EQ(result.status, ExitStatus::kFailed);
