@@ -21,7 +21,7 @@ using testing::HasSubstr;
 class BenchCommand : public Commands {};
 
 TEST_F(BenchCommand, SubmitsInputsOfTheSizeAndAwaitsTheResults) {
-  const CliResult result = Run({"bench", "submit", "--duration", "50ms",
+  const CliResult result = Run({"bench", "submit", "--duration", "200ms",
                                 "--payload-size", "3", "-o", "json"});
   EXPECT_EQ(result.status, ExitStatus::kDone) << result.err;
   const json measured = json::parse(result.out);
@@ -44,7 +44,7 @@ TEST_F(BenchCommand, CallsItsProcessesInTurnAndCancelsThem) {
   }
   const CliResult result =
       Run({"bench", "call", "--type", "echo", "--topic", "total", "--processes",
-           "2", "--payload", "pay", "--duration", "50ms", "-o", "json"});
+           "2", "--payload", "pay", "--duration", "200ms", "-o", "json"});
   EXPECT_EQ(result.status, ExitStatus::kDone) << result.err;
   const auto log = daemon_.log();
   EXPECT_EQ(log.submits.size(), 2U);
@@ -60,7 +60,7 @@ TEST_F(BenchCommand, CallsItsProcessesInTurnAndCancelsThem) {
 TEST_F(BenchCommand, SendsToOneProcessWithoutWaitingForEarlierSends) {
   const CliResult result =
       Run({"bench", "send", "--type", "echo", "--processes", "1", "--in-flight",
-           "8", "--duration", "50ms"});
+           "8", "--duration", "200ms"});
   EXPECT_EQ(result.status, ExitStatus::kDone) << result.err;
   EXPECT_GT(daemon_.log().most_sends_to_one, 1U);
 }
@@ -68,7 +68,7 @@ TEST_F(BenchCommand, SendsToOneProcessWithoutWaitingForEarlierSends) {
 TEST_F(BenchCommand, CountsErrorsByReason) {
   // A process that fails is an error with the reason of its failure.
   const CliResult result = Run({"bench", "submit", "--type", "fail",
-                                "--duration", "50ms", "-o", "json"});
+                                "--duration", "200ms", "-o", "json"});
   EXPECT_EQ(result.status, ExitStatus::kFailed);
   const json measured = json::parse(result.out);
   EXPECT_EQ(measured["answered"], 0);
@@ -102,7 +102,7 @@ TEST_F(BenchCommand, NamesTypesIfTheTypeIsMissing) {
 
 TEST_F(BenchCommand, CommandsTimeoutStopsIt) {
   const CliResult result = Run({"bench", "submit", "--duration", "1h",
-                                "--timeout", "200ms", "-o", "json"});
+                                "--timeout", "500ms", "-o", "json"});
   EXPECT_EQ(result.status, ExitStatus::kDeadline);
   EXPECT_THAT(result.err, HasSubstr("--timeout has passed"));
   EXPECT_GT(json::parse(result.out)["answered"], 0);

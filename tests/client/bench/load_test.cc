@@ -97,7 +97,8 @@ TEST(Load, StopsAfterItsDuration) {
   ASSERT_TRUE(load.WaitUntilStopped(kLong));
   held.EndAll();
   EXPECT_TRUE(load.WaitUntilIdle(kLong));
-  EXPECT_EQ(load.result().begun, 1U);
+  // None if the machine was too busy.
+  EXPECT_LE(load.result().begun, 1U);
 }
 
 TEST(Load, CountsErrorsByReasonAndMeasuresOnlyAnswers) {
