@@ -8,7 +8,8 @@ import grpc from '@grpc/grpc-js';
 
 /** @typedef {import('../types/index.js').ClientOptions} ClientOptions */
 
-const DEFAULT_ADDRESS = '127.0.0.1:7600';
+const DEFAULT_HOST = '127.0.0.1';
+const DEFAULT_PORT = 7600;
 const TOKEN = /^(atk_[0-9a-z]{8}_[A-Za-z0-9_-]{43})_([0-9a-f]{8})$/;
 const HOST = /^[A-Za-z0-9._-]+$/;
 const MAX_SOCKET_PATH_BYTES = 107;
@@ -26,7 +27,8 @@ loopback.addAddress('::1', 'ipv6');
  * @param {ClientOptions} options
  */
 export function findEndpoint(options) {
-  const address = setting(options.address, 'ACTORD_ADDRESS') ?? DEFAULT_ADDRESS;
+  const address = withDefaultPort(
+    setting(options.address, 'ACTORD_ADDRESS') ?? DEFAULT_HOST);
   checkAddress(address);
   const isSocket = address.startsWith('unix:');
   const token = findToken(options);
@@ -48,12 +50,22 @@ export function findEndpoint(options) {
   };
 }
 
+/**
+ * The address with the port 7600 if it is a host alone: HOST or [IPV6]. Other text
+ * stays as it is.
+ * @param {string} address
+ */
+function withDefaultPort(address) {
+  const isIpv6 = address.startsWith('[') && address.endsWith(']');
+  return isIpv6 || HOST.test(address) ? `${address}:${DEFAULT_PORT}` : address;
+}
+
 /** @param {string} address */
 function checkAddress(address) {
   const why = whyNoAddress(address);
   if (why) {
-    throw new TypeError(`'${address}' is not an address: ${why}. Expected HOST:PORT, `
-      + '[IPV6]:PORT or unix:PATH');
+    throw new TypeError(`'${address}' is not an address: ${why}. Expected `
+      + 'HOST[:PORT], [IPV6][:PORT] or unix:PATH');
   }
 }
 
@@ -66,7 +78,7 @@ function whyNoAddress(address) {
   }
   if (address.includes('://')) return 'it is a URL';
   const colon = address.lastIndexOf(':');
-  if (colon < 0) return `the port is missing, as in ${address}:7600`;
+  if (colon < 0) return `'${address}' is not a host name`;
   const host = address.slice(0, colon);
   const port = address.slice(colon + 1);
   if (host.startsWith('[') && host.endsWith(']')) {

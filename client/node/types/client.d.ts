@@ -7,8 +7,8 @@ import type {
 } from './values.js';
 
 export interface ClientOptions {
-  /** HOST:PORT, [IPV6]:PORT or unix:PATH. Default: $ACTORD_ADDRESS, else
-   * 127.0.0.1:7600. */
+  /** HOST[:PORT], [IPV6][:PORT] or unix:PATH; without a port, the port is 7600.
+   * Default: $ACTORD_ADDRESS, else 127.0.0.1:7600. */
   address?: string;
   token?: string;
   /** File with the token. Default: $ACTORD_TOKEN_FILE. */

@@ -22,8 +22,8 @@ class Client(ConnectedClient):
     Settings that are not given come from the environment variables of actorctl,
     else from its defaults:
 
-    address          HOST:PORT, [IPV6]:PORT or unix:PATH; ACTORD_ADDRESS;
-                     127.0.0.1:7600
+    address          HOST[:PORT], [IPV6][:PORT] or unix:PATH, with the port 7600
+                     if it is left out; ACTORD_ADDRESS; 127.0.0.1:7600
     token            the token itself
     token_file       file with the token; ACTORD_TOKEN_FILE
     tls_ca           PEM file with the authority of the daemon's certificate;

@@ -10,7 +10,8 @@ import re
 import stat
 import zlib
 
-DEFAULT_ADDRESS = "127.0.0.1:7600"
+_DEFAULT_HOST = "127.0.0.1"
+_DEFAULT_PORT = 7600
 _TOKEN = re.compile(r"(atk_[0-9a-z]{8}_[A-Za-z0-9_-]{43})_([0-9a-f]{8})")
 _HOST = re.compile(r"[A-Za-z0-9._-]+")
 _MAX_SOCKET_PATH_BYTES = 107
@@ -40,7 +41,7 @@ def find(address: str | None, token: str | None, token_file: str | None,
          tls_server_name: str | None) -> Endpoint:
     """Raises ValueError if the settings are not possible or not safe, and OSError
     if a file cannot be read."""
-    address = _setting(address, "ACTORD_ADDRESS") or DEFAULT_ADDRESS
+    address = with_default_port(_setting(address, "ACTORD_ADDRESS") or _DEFAULT_HOST)
     check_address(address)
     if token is not None and token_file is not None:
         raise ValueError("give token or token_file, not both")
@@ -65,12 +66,21 @@ def find(address: str | None, token: str | None, token_file: str | None,
         _setting(tls_server_name, "ACTORD_CLIENT_TLS_SERVER_NAME"))
 
 
+def with_default_port(address: str) -> str:
+    """The address with the port 7600 if it is a host alone: HOST or [IPV6]. Other
+    text stays as it is."""
+    is_ipv6 = address.startswith("[") and address.endswith("]")
+    if is_ipv6 or _HOST.fullmatch(address):
+        return f"{address}:{_DEFAULT_PORT}"
+    return address
+
+
 def check_address(address: str) -> None:
     """Raises ValueError unless it is HOST:PORT, [IPV6]:PORT or unix:PATH."""
     why = _why_no_address(address)
     if why:
         raise ValueError(f"{address!r} is not an address: {why}. Expected "
-                         "HOST:PORT, [IPV6]:PORT or unix:PATH")
+                         "HOST[:PORT], [IPV6][:PORT] or unix:PATH")
 
 
 def _why_no_address(address: str) -> str:
@@ -83,7 +93,7 @@ def _why_no_address(address: str) -> str:
         return "it is a URL"
     host, colon, port = address.rpartition(":")
     if not colon:
-        return f"the port is missing, as in {address}:7600"
+        return f"{address!r} is not a host name"
     if host.startswith("[") and host.endswith("]"):
         try:
             ipaddress.IPv6Address(host[1:-1])

@@ -2,7 +2,6 @@
 attempts."""
 
 import signal
-import socket
 import threading
 import time
 import unittest
@@ -10,7 +9,7 @@ import unittest
 import actord
 import grpc
 from actord.v1 import status_pb2, yield_pb2
-from harness.case import DaemonCase, EmptyCase, StoreCase
+from harness.case import DaemonCase, StoreCase
 from harness.waiting import WAIT_SECONDS, eventually
 
 
@@ -324,36 +323,6 @@ class Errors(DaemonCase):
                            grpc.StatusCode.FAILED_PRECONDITION, "PROCESS_ENDED",
                            lambda: self.client.send(pid))
         end.join()
-
-
-class Settings(EmptyCase):
-
-    def test_impossible_settings_are_refused(self):
-        token = "atk_zzzzzzzz_" + 43 * "a" + "_00000000"
-        for settings, words in [
-                ({"address": "http://127.0.0.1:7600"}, "URL"),
-                ({"address": "localhost"}, "port is missing"),
-                ({"address": "127.0.0.1:0"}, "not a port"),
-                ({"address": "[::g]:1"}, "not an IPv6"),
-                ({"address": "unix:"}, "1 to 107 bytes"),
-                ({"token": token}, "must be one token"),
-                ({"token": token, "token_file": "f"}, "not both"),
-                ({"tls_cert": "c"}, "needs tls_ca"),
-                ({"tls_ca": "a", "tls_cert": "c"}, "belong together")]:
-            with self.subTest(settings=settings):
-                with self.assertRaisesRegex(ValueError, words) as caught:
-                    actord.Client(**settings)
-                self.assertNotIn(token, str(caught.exception))
-
-    def test_no_daemon_is_unavailable(self):
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            address = "127.0.0.1:%d" % taken.getsockname()[1]
-            with actord.Client(address, max_attempts=2) as client:
-                with self.assertRaises(actord.Unavailable) as caught:
-                    client.submit("echo")
-        self.assertEqual(caught.exception.reason, "")
-        self.assertIsNone(caught.exception.retry_delay)
 
 
 class Restarts(StoreCase):

@@ -257,11 +257,20 @@ test('overload is retried within the timeout', async (t) => {
     'PROCESS_ENDED');
 });
 
+test('a host alone has the default port', (t) => {
+  for (const [given, address] of [['localhost', 'localhost:7600'],
+    ['[::1]', '[::1]:7600'], ['10.0.0.1:1', '10.0.0.1:1'], ['unix:name', 'unix:name']]) {
+    assert.equal(clientOf(t, { address: given }).address, address);
+  }
+});
+
 test('impossible settings are refused', () => {
   const token = `atk_zzzzzzzz_${'a'.repeat(43)}_00000000`;
   for (const [settings, words] of [
     [{ address: 'http://127.0.0.1:7600' }, /URL/],
-    [{ address: 'localhost' }, /port is missing/],
+    [{ address: 'a b' }, /not a host name/],
+    [{ address: 'localhost:' }, /not a port/],
+    [{ address: '[::g]' }, /not an IPv6/],
     [{ address: '127.0.0.1:0' }, /not a port/],
     [{ address: '[::g]:1' }, /not an IPv6/],
     [{ address: 'a b:1' }, /not a host name/],
