@@ -15,21 +15,30 @@ bool AsksForHelp(const std::vector<std::string>& arguments) {
              [](const std::string& word) { return word.starts_with('-'); });
 }
 
-ExitStatus PrintHelp(const CLI::App& app,
-                     const std::vector<std::string>& arguments,
-                     const Environment& environment) {
+const CLI::App* FindHelped(const CLI::App& app,
+                           const std::vector<std::string>& words,
+                           const Environment& environment) {
   const CLI::App* command = &app;
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    const CLI::App* const next = FindCommand(*command, arguments[i]);
+  for (const std::string& word : words) {
+    const CLI::App* const next = FindCommand(*command, word);
     if (next == nullptr) {
       environment.err << "actorctl: "
                       << identity::RedactTokens(
-                             OneLine(NoSuchCommand(*command, arguments[i])))
+                             OneLine(NoSuchCommand(*command, word)))
                       << "\n";
-      return ExitStatus::kUsage;
+      return nullptr;
     }
     command = next;
   }
+  return command;
+}
+
+ExitStatus PrintHelp(const CLI::App& app,
+                     const std::vector<std::string>& arguments,
+                     const Environment& environment) {
+  const CLI::App* const command =
+      FindHelped(app, {arguments.begin() + 1, arguments.end()}, environment);
+  if (command == nullptr) return ExitStatus::kUsage;
   const CLI::App* const parent = command->get_parent();
   environment.out << command->help(parent == nullptr ? ""
                                                      : CommandWords(*parent));

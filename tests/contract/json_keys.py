@@ -150,6 +150,7 @@ def processes(scenario):
                     stdin='{"type": "echo"}\n{"type": "none"}\n')
     one("health", HEALTH, "health")
     one("version", {}, "version")
+    one("help", {}, "help")
     pid = one("submit --name", "SubmitResponse", "submit", "counter", "--name",
               "contract")["pid"]
     one("send", {}, "send", pid, "1", "--topic", "add")

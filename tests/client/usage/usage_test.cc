@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "client/cli/address.h"
 #include "client/usage/nearest.h"
+#include "nlohmann/json.hpp"
 #include "tests/client/cli/cli_run.h"
 
 namespace actord::client {
@@ -100,6 +102,39 @@ TEST(Usage, HelpOfACommandIsThatOfItsOption) {
   EXPECT_EQ(
       RunCli({"help"}, {.variables = {{"ACTORD_CONTEXT", "none"}}}).status,
       ExitStatus::kDone);
+}
+
+TEST(Usage, HelpForProgramsIsATreeOfCommands) {
+  const auto whole = nlohmann::json::parse(RunCli({"help", "-o", "json"}).out);
+  EXPECT_EQ(whole["command"], "actorctl");
+  EXPECT_TRUE(whole["arguments"].empty());
+  std::vector<std::string> commands;
+  for (const auto& command : whole["commands"]) {
+    commands.push_back(command["command"]);
+  }
+  EXPECT_THAT(commands,
+              testing::IsSupersetOf({"actorctl submit", "actorctl schedule"}));
+
+  const CliResult result = RunCli({"-o", "json", "help", "schedule", "add"});
+  EXPECT_EQ(result.status, ExitStatus::kDone);
+  const auto add = nlohmann::json::parse(result.out);
+  EXPECT_EQ(add["command"], "actorctl schedule add");
+  EXPECT_TRUE(add["commands"].empty());
+  EXPECT_EQ(add["arguments"][0]["name"], "NAME");
+
+  const auto call =
+      nlohmann::json::parse(RunCli({"help", "submit", "-o", "json"}).out);
+  std::map<std::string, nlohmann::json> options;
+  for (const auto& option : call["options"]) {
+    options[option["names"].back()] = option;
+  }
+  EXPECT_EQ(options["--in-flight"]["default"], "256");
+  EXPECT_EQ(options["--in-flight"]["value"], "N");
+  EXPECT_EQ(options["--wait"]["value"], "");
+
+  EXPECT_EQ(RunCli({"help", "submit", "--timeout", "1s"}).out,
+            RunCli({"help", "submit"}).out);
+  EXPECT_EQ(RunCli({"help", "submt", "-o", "json"}).status, ExitStatus::kUsage);
 }
 
 TEST(WithDefaultPort, IsThePortOfAHostAlone) {
