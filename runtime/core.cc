@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/counters/counter_info.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
@@ -258,8 +259,10 @@ Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
     return durable_inputs->SendAll(by, to, {&message, 1}, lane, ready,
                                    {.id = id});
   }
-  Envelope* const envelope = lane.NewEnvelope(
-      ACTORD_EVENT_MESSAGE, message.topic, ToAbi(message.payload));
+  Envelope* const envelope =
+      Traced(lane.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
+                              ToAbi(message.payload)),
+             ActingTrace::Here(), lane);
   return {delivery.SendOrExplain(by, to, envelope, lane, ready)};
 }
 

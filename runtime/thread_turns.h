@@ -11,6 +11,7 @@
 #include "runtime/durable_turn/durable_turn.h"
 #include "runtime/effects/applier.h"
 #include "runtime/step/live_world.h"
+#include "runtime/tracing/turn_traces.h"
 #include "runtime/turn/beginning.h"
 #include "runtime/turn/inbox.h"
 #include "runtime/turn/step_caller.h"
@@ -28,10 +29,10 @@ class Runtime::Core::ThreadTurns {
               core.names, core.ties, core.step_secret, core.limits, core.clock,
               lane),
         parts{.inbox = Inbox(core.processes, core.broker, core.ties,
-                             core.undelivered, lane),
-              .caller = StepCaller(world, core.processes, core.calls,
-                                   core.options.step_sink, blocking_calls,
-                                   core.options.log, core.limits, lane),
+                             core.undelivered, traces, lane),
+              .caller = StepCaller(
+                  world, core.processes, core.calls, core.options.step_sink,
+                  blocking_calls, core.options.log, core.limits, &traces, lane),
               .beginning =
                   Beginning(parts.caller, core.lifetimes, core.lifecycle_log,
                             core.orders, core.limits, lane),
@@ -74,6 +75,7 @@ class Runtime::Core::ThreadTurns {
   ThreadTurns& operator=(const ThreadTurns&) = delete;
 
   LiveWorld world;
+  TurnTraces traces;
   TurnParts parts;
   const std::unique_ptr<DurableTurn> durable;  // null: there is no store
   ProcessRunner runner;

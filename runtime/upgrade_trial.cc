@@ -54,9 +54,9 @@ class UpgradeTrial::Parts {
         world_(catalog, core_.processes, &homes_, core_.names, core_.ties,
                core_.step_secret, core_.limits, core_.clock, lane_),
         inbox_(core_.processes, core_.broker, core_.ties, core_.undelivered,
-               lane_),
+               traces_, lane_),
         caller_(world_, core_.processes, core_.calls, nullptr, no_workers_,
-                core_.options.log, core_.limits, lane_),
+                core_.options.log, core_.limits, &traces_, lane_),
         upgrader_(inbox_, caller_, core_.broker, core_.options.log, lane_),
         images_(caller_, lane_),
         replay_(core_.processes, core_.calls, no_workers_, core_.options.log,
@@ -105,6 +105,7 @@ class UpgradeTrial::Parts {
   Runtime::Core core_;
   Lane lane_;
   LiveWorld world_;
+  TurnTraces traces_;
   Inbox inbox_;
   StepCaller caller_;
   Upgrader upgrader_;

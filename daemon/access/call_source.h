@@ -1,8 +1,7 @@
 // The facts of a call that its transport knows: gRPC, or the JSON API.
 //
-// Thread-safety: any thread, except traceparent and authorization: one thread
-// at a time for each call. Ownership: borrows gRPC's context or the HttpSource,
-// which must live until the call is finished.
+// Thread-safety: any thread. Ownership: borrows gRPC's context or the
+// HttpSource, which must live until the call is finished.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -27,6 +26,7 @@ struct HttpSource {
   // The values of all headers of that name.
   std::vector<std::string> authorization;
   std::vector<std::string> traceparent;
+  std::vector<std::string> tracestate;
   absl::Time deadline = absl::InfiniteFuture();
   // The call completes the yield of a link that the daemon has signed
   // (daemon/links/). It needs no token, and must be CompleteYield.
@@ -50,9 +50,11 @@ class CallSource {
     size_t count = 0;
     std::string_view text;  // if count is 1
   };
-  // The first use allocates a copy of gRPC's metadata.
   [[nodiscard]] Value authorization() const;
   [[nodiscard]] Value traceparent() const;
+  // All values, joined by commas, as the W3C recommendation Trace Context
+  // demands.
+  [[nodiscard]] std::string tracestate() const;
 
   // See HttpSource.
   [[nodiscard]] bool IsByLink() const {

@@ -13,6 +13,7 @@ HttpSource SourceOf(const AdminRequest& request) {
   source.is_local_user = request.is_local_user;
   source.authorization = request.HeadersOf("authorization");
   source.traceparent = request.HeadersOf("traceparent");
+  source.tracestate = request.HeadersOf("tracestate");
   return source;
 }
 

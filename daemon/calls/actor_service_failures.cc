@@ -76,6 +76,7 @@ void Write(const runtime::ProcessFailure& failure, uint32_t incarnation,
   proto->set_steps(failure.steps);
   SetPid(failure.linked, proto->mutable_linked_pid());
   SetPid(failure.first_cause, proto->mutable_first_cause_pid());
+  proto->set_trace_id(failure.trace_id);
 }
 
 }  // namespace

@@ -18,13 +18,15 @@ std::shared_ptr<WorkStream> ActorService::Work(const Caller& caller) {
 std::shared_ptr<daemon::SendStream> ActorService::SendStream(
     const Caller& caller) {
   return std::make_shared<daemon::SendStream>(runtime_, context_.message_ids,
-                                              streams_, caller.access());
+                                              streams_, caller.access(),
+                                              caller.trace());
 }
 
 std::shared_ptr<daemon::SubmitStream> ActorService::SubmitStream(
     const Caller& caller) {
   return std::make_shared<daemon::SubmitStream>(runtime_, context_.request_ids,
-                                                streams_, caller.access());
+                                                streams_, caller.access(),
+                                                caller.trace());
 }
 
 absl::StatusOr<std::shared_ptr<WatchStream>> ActorService::WatchProcesses(

@@ -37,6 +37,7 @@ struct GateParts {
   PeerCertificates* certificates = nullptr;         // null: clients need none
   const ConnectionRegistry* connections = nullptr;  // null: have no numbers
   PresentedTokens* tokens = nullptr;  // null: nobody remembers the tokens
+  bool reads_traces = true;           // see Caller::trace
 };
 
 class CallGate {
@@ -52,7 +53,8 @@ class CallGate {
       const CallSource& source,
       const google::protobuf::MethodDescriptor& method,
       size_t request_bytes = 0) const {
-    Caller caller(source, method, parts_.connections, request_bytes);
+    Caller caller(source, method, parts_.connections, request_bytes,
+                  parts_.reads_traces);
     grpc_call* const call = source.of_grpc();
     // The other calls come over connections that have no certificate, as calls
     // over Unix sockets do.

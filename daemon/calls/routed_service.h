@@ -38,6 +38,7 @@
 #include "daemon/access/audit.h"
 #include "daemon/access/call_source.h"
 #include "daemon/access/client_quotas.h"
+#include "daemon/access/request_trace.h"
 #include "daemon/calls/call_gate.h"
 #include "daemon/calls/direct_call.h"
 #include "daemon/calls/unary_answer.h"
@@ -316,8 +317,9 @@ class RoutedService : public grpc::Service {
           Request request;
           const absl::StatusOr<Caller> caller =
               Begin(*context, method, *in, &request);
-          return caller.ok() ? answer(*caller, request, context, out)
-                             : Refuse(context, caller.status());
+          if (!caller.ok()) return Refuse(context, caller.status());
+          const CallTrace trace(caller->trace());
+          return answer(*caller, request, context, out);
         }));
   }
 
@@ -344,6 +346,7 @@ class RoutedService : public grpc::Service {
       Request request;
       const absl::StatusOr<Caller> caller = Begin(method, call, &request);
       if (!caller.ok()) return call.Refuse(caller.status());
+      const CallTrace trace(caller->trace());
       answer(*caller, request, call);
     };
   }

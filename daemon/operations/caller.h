@@ -1,15 +1,14 @@
-// The caller of an RPC, and the deadline and trace context of the call.
+// The caller of an RPC, and the deadline and trace of the call.
 //
 // Only CallGate makes a Caller (daemon/calls/call_gate.h). So code that has a
 // Caller runs after the check of that call.
 //
 // Most members are read from the source of the call only on demand: the peer
-// and the trace context allocate memory, and most calls need neither.
+// and the trace allocate memory, and most calls need neither.
 //
-// Thread-safety: any thread, except traceparent: one thread at a time for each
-// call. Ownership: borrows the source of the call: gRPC's context, which lives
-// until the reactor's OnDone has returned, or the HttpSource. A copy borrows
-// the same source.
+// Thread-safety: any thread. Ownership: borrows the source of the call: gRPC's
+// context, which lives until the reactor's OnDone has returned, or the
+// HttpSource. A copy borrows the same source.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -17,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +25,7 @@
 #include "daemon/access/call_source.h"
 #include "daemon/connections/registry.h"
 #include "daemon/tls/certified_peer.h"
+#include "runtime/tracing/trace_context.h"
 
 namespace actord::daemon {
 
@@ -39,11 +40,14 @@ class Caller {
   [[nodiscard]] std::string peer() const { return source_.peer(); }
   // The deadline of the call; InfiniteFuture: the call has no deadline.
   [[nodiscard]] absl::Time deadline() const { return source_.deadline(); }
-  // The metadata entry `traceparent` (W3C Trace Context), unchecked; empty:
-  // there is no such entry, or more than one. The first use allocates a copy of
-  // all metadata. The text lives as long as the source.
-  [[nodiscard]] std::string_view traceparent() const {
-    return source_.traceparent().text;
+  // The trace of the call, from the metadata entries `traceparent` and
+  // `tracestate` (W3C Trace Context). nullopt: the call has none that is valid,
+  // or the daemon carries no traces on.
+  [[nodiscard]] std::optional<runtime::TraceContext> trace() const {
+    if (!reads_traces_) return std::nullopt;
+    const CallSource::Value traceparent = source_.traceparent();
+    if (traceparent.count != 1) return std::nullopt;
+    return runtime::ReadTraceContext(traceparent.text, source_.tracestate());
   }
   // The number of the connection that carries the call
   // (daemon/connections/registry.h); 0: unknown. Looked up on demand, unless
@@ -74,16 +78,19 @@ class Caller {
   friend class CallGate;
   Caller(const CallSource& source,
          const google::protobuf::MethodDescriptor& method,
-         const ConnectionRegistry* connections, size_t request_bytes)
+         const ConnectionRegistry* connections, size_t request_bytes,
+         bool reads_traces)
       : source_(source),
         method_(&method),
         connections_(connections),
-        request_bytes_(request_bytes) {}
+        request_bytes_(request_bytes),
+        reads_traces_(reads_traces) {}
 
   CallSource source_;
   const google::protobuf::MethodDescriptor* method_;
   const ConnectionRegistry* connections_;  // null: no numbers are known
   size_t request_bytes_;
+  bool reads_traces_;
   // Null: the client has presented no certificate.
   std::shared_ptr<const CertifiedPeer> certified_;
   Access access_;

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "actord/v1/process.pb.h"
 #include "daemon/access/access.h"
+#include "daemon/access/request_trace.h"
 #include "daemon/operations/find_process.h"
 #include "daemon/wire/proto_requests.h"
 #include "runtime/actors/request_ids.h"
@@ -50,6 +51,7 @@ template <typename Done>
 void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
                     runtime::RequestIds& ids, v1::SubmitRequest* request,
                     Done done) {
+  const RequestTrace trace(*request);
   absl::StatusOr<runtime::SubmitRequest> submit =
       ReadSubmit(request, runtime::PayloadLimit(runtime.limits()));
   const absl::StatusOr<bool> delivers =
@@ -142,6 +144,7 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
                   Sender& sender, runtime::RequestIds& ids,
                   v1::SendRequest* request, runtime::Message& message,
                   Done done) {
+  const RequestTrace trace(*request);
   Address to;
   const absl::Status status =
       ReadSend(request, runtime::PayloadLimit(runtime.limits()), to, message);

@@ -13,6 +13,9 @@ std::string FailureText(const runtime::ProcessFailure& failure) {
   if (!failure.parent.empty()) {
     absl::StrAppend(&who, ", parent ", runtime::FormatPid(failure.parent));
   }
+  if (!failure.trace_id.empty()) {
+    absl::StrAppend(&who, ", trace ", failure.trace_id);
+  }
   return absl::StrCat("process ", runtime::FormatPid(failure.pid), " (", who,
                       ") failed: ", std::string(runtime::NameOf(failure.kind)),
                       ", ", absl::StatusCodeToString(failure.code), ": ",

@@ -93,6 +93,11 @@ struct StoreSettings {
   uint32_t keep_plugins = 10;
 };
 
+struct TraceSettings {
+  // Whether calls carry the trace of their metadata on.
+  bool propagate = true;
+};
+
 struct Config {
   // Addresses, "host:port" or "unix:/path"; port 0 picks a free port.
   std::vector<std::string> listen = {"127.0.0.1:7600"};
@@ -161,6 +166,8 @@ struct Config {
 
   runtime::LogLevel log_level = runtime::LogLevel::kInfo;
   LogFormat log_format = LogFormat::kConsole;
+
+  TraceSettings traces;
 
   // The daemon sets `clock` and `log`; they are not configurable.
   runtime::RuntimeOptions runtime;

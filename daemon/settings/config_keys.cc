@@ -60,6 +60,16 @@ void AddLogKeys(std::vector<ConfigKey>& keys) {
              format, ACTORD_MEMBER(log_format)));
 }
 
+void AddTraceKeys(std::vector<ConfigKey>& keys) {
+  keys.push_back(
+      Flag({"traces.propagate", "traces-propagate", "[BOOL]",
+            "Whether submissions, messages and calls belong to the trace in "
+            "the metadata entries traceparent and tracestate of their RPC, "
+            "true or false. The fields traceparent of requests count in any "
+            "case."},
+           ACTORD_MEMBER(traces.propagate)));
+}
+
 void AddAuthKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(
       Single({"auth.tokens", "auth-tokens", "PATH",
@@ -205,6 +215,7 @@ const std::vector<ConfigKey>& ConfigKeys() {
     AddAuthKeys(*all);
     AddQuotaKeys(*all);
     AddLogKeys(*all);
+    AddTraceKeys(*all);
     AddPluginKeys(*all);
     AddBootKeys(*all);
     AddStoreKeys(*all);

@@ -77,6 +77,7 @@ bool SendStream::MayBegin(const grpc::ByteBuffer& bytes) {
 
 void SendStream::CarryOut(Batch& batch) {
   const Access access = this->access();
+  const CallTrace trace(trace_);
   // A stream that is known to send to durable processes has waited.
   runtime::BulkSender sender(runtime_,
                              is_durable_.load(std::memory_order_relaxed)
@@ -96,6 +97,7 @@ void SendStream::CarryOut(Batch& batch) {
       CarryOutOnce(batch, index, access, sender);
       continue;
     }
+    const RequestTrace own(*item);
     const absl::StatusOr<runtime::Pid> to =
         ReadMessageTo(runtime_, access, item, message_);
     const absl::Status status =

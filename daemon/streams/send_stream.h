@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,7 @@
 #include "runtime/actors/request_ids.h"
 #include "runtime/bulk_sender.h"
 #include "runtime/runtime.h"
+#include "runtime/tracing/trace_context.h"
 
 namespace actord::daemon {
 
@@ -48,10 +50,12 @@ class SendStream final : public BidiStream {
 
   // Borrows its arguments, which must outlive the server.
   SendStream(runtime::Runtime& runtime, runtime::RequestIds& message_ids,
-             OpenStreams& streams, Access access)
+             OpenStreams& streams, Access access,
+             std::optional<runtime::TraceContext> trace)
       : BidiStream(streams, std::move(access)),
         runtime_(runtime),
-        message_ids_(message_ids) {}
+        message_ids_(message_ids),
+        trace_(std::move(trace)) {}
 
  private:
   struct Refused {
@@ -128,6 +132,8 @@ class SendStream final : public BidiStream {
 
   runtime::Runtime& runtime_;
   runtime::RequestIds& message_ids_;
+  // Of the call: that of items without a trace of their own.
+  const std::optional<runtime::TraceContext> trace_;
 
   // These belong to the thread that handles a message.
   ReusedMessage<v1::SendStreamRequest> request_;

@@ -57,6 +57,7 @@ void SubmitStream::OnMessage(const grpc::ByteBuffer& bytes) {
       batch_.push_back(NewSubmission(request.await_outcomes()));
     }
   }
+  const CallTrace trace(trace_);
   for (size_t i = 0; i < batch_.size(); ++i) {
     const size_t slot = batch_[i];
     CarryOutSubmit(runtime_, access, request_ids_,

@@ -40,6 +40,7 @@
 #include "daemon/streams/stream.h"
 #include "runtime/actors/request_ids.h"
 #include "runtime/runtime.h"
+#include "runtime/tracing/trace_context.h"
 
 namespace actord::daemon {
 
@@ -50,10 +51,12 @@ class SubmitStream final : public BidiStream {
 
   // Borrows its arguments, which must outlive the server.
   SubmitStream(runtime::Runtime& runtime, runtime::RequestIds& request_ids,
-               OpenStreams& streams, Access access)
+               OpenStreams& streams, Access access,
+               std::optional<runtime::TraceContext> trace)
       : BidiStream(streams, std::move(access)),
         runtime_(runtime),
-        request_ids_(request_ids) {}
+        request_ids_(request_ids),
+        trace_(std::move(trace)) {}
 
  private:
   using End = absl::StatusOr<runtime::Outcome>;
@@ -119,6 +122,8 @@ class SubmitStream final : public BidiStream {
 
   runtime::Runtime& runtime_;
   runtime::RequestIds& request_ids_;
+  // Of the call: that of items without a trace of their own.
+  const std::optional<runtime::TraceContext> trace_;
 
   // These two belong to the thread that handles a message.
   ReusedMessage<v1::SubmitStreamRequest> request_;

@@ -144,6 +144,8 @@ void WriteYield(runtime::ExternalYield yield, v1::Yield* proto) {
   proto->set_worker(yield.worker);
   proto->set_last_error(ToUtf8(yield.last_error));
   proto->set_has_worker(yield.has_worker);
+  proto->set_traceparent(std::move(yield.traceparent));
+  proto->set_tracestate(std::move(yield.tracestate));
 }
 
 v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer) {

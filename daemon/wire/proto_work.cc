@@ -147,6 +147,8 @@ void WriteTask(runtime::TaskAttempt task, v1::Task* proto) {
     *proto->mutable_deadline() = ToProtoTimestamp(yield.deadline_unix_ns);
   }
   *proto->mutable_create_time() = ToProtoTimestamp(yield.created_unix_ns);
+  proto->set_traceparent(std::move(yield.traceparent));
+  proto->set_tracestate(std::move(yield.tracestate));
   if (task.progress) {
     proto->mutable_progress()->set_data(std::move(task.progress->bytes));
     proto->mutable_progress()->set_content_type(

@@ -242,6 +242,7 @@ const actord_step_api kApi = {
     },
     .adopt_yield = AdoptYield,
     .continue_as = ContinueAs,
+    .trace_parent = [](actord_step*) -> actord_bytes { return {}; },
 };
 
 }  // namespace

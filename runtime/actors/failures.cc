@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/process_info.h"
 #include "runtime/system/assert.h"
 
@@ -30,6 +31,9 @@ void Failures::Add(const Process& process, const Pid& pid,
       failure.linked = link->linked;
       failure.first_cause = link->first;
     }
+  }
+  if (const TraceContext* const trace = StepTrace::Of(TracedProcessOf(pid))) {
+    failure.trace_id = TraceIdText(*trace);
   }
   failure.kind = cause.kind;
   failure.code = cause.code;
@@ -57,7 +61,8 @@ size_t Failures::ChargeOf(const ProcessFailure& failure) {
   // Overhead of the deque, of the map, and of the blocks of the heap.
   constexpr size_t kOverheadBytes = 96;
   return sizeof(ProcessFailure) + failure.process_type.size() +
-         failure.name.size() + failure.message.size() + kOverheadBytes;
+         failure.name.size() + failure.message.size() +
+         failure.trace_id.size() + kOverheadBytes;
 }
 
 void Failures::Forget(size_t max_count, size_t max_bytes,

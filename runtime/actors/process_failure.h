@@ -33,6 +33,9 @@ struct ProcessFailure {
   // The process that failed first; its failure came over one link or several.
   // Empty if `linked` is empty.
   Pid first_cause;
+  // The id of the trace of its last call of Init or Step (TraceIdText); "": the
+  // call was not traced.
+  std::string trace_id;
 };
 
 // Whether such an end is a failure. Nobody asked for it: cancels and

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
 
@@ -211,8 +212,9 @@ absl::Status Delivery::SendAll(Owner by, const Pid& to,
   Envelope* last = nullptr;
   uint64_t units = 0;
   for (const Message& message : messages) {
-    last = lane.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
-                            ToAbi(message.payload));
+    last = Traced(lane.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
+                                   ToAbi(message.payload)),
+                  ActingTrace::Here(), lane);
     units += last->units();
     linked.PushBack(last);
   }
@@ -262,7 +264,8 @@ absl::Status Delivery::Control(Owner by, const Pid& to, uint16_t type,
 }
 
 void Delivery::Preload(Process& process, const std::vector<Message>& messages,
-                       Owner charged, uint64_t position, Lane& lane) {
+                       Owner charged, uint64_t position,
+                       const TraceContext* trace, Lane& lane) {
   ACTORD_ASSERT(
       process.in_hand == nullptr &&
           Activity::Messages(process.activity.load()) >= messages.size(),
@@ -273,11 +276,12 @@ void Delivery::Preload(Process& process, const std::vector<Message>& messages,
        ++message) {
     const actord_payload payload = ToAbi(message->payload);
     const auto number = static_cast<uint64_t>(messages.rend() - message - 1);
-    Envelope* const envelope =
+    Envelope* const plain =
         position == 0
             ? lane.NewEnvelope(ACTORD_EVENT_MESSAGE, message->topic, payload)
             : NewLoggedMessage({}, message->topic, payload, position + number,
                                lane);
+    Envelope* const envelope = Traced(plain, trace, lane);
     envelope->generation = generation;
     envelope->charged = charged;
     envelope->SetNext(process.in_hand);

@@ -23,6 +23,7 @@
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
 #include "runtime/table/process_table.h"
+#include "runtime/tracing/trace_context.h"
 
 namespace actord::runtime {
 
@@ -108,7 +109,8 @@ class Delivery {
   absl::Status SendOrExplain(Owner by, const Pid& to, Envelope* envelope,
                              Lane& lane, ReadyList* ready = nullptr);
 
-  // Sends all messages or none. Precondition: at most Activity::kMaxChain
+  // Sends all messages or none, with the trace of the call from outside that
+  // this thread carries out. Precondition: at most Activity::kMaxChain
   // messages.
   absl::Status SendAll(Owner by, const Pid& to,
                        const std::vector<Message>& messages, Lane& lane);
@@ -127,9 +129,11 @@ class Delivery {
   // Puts messages into the empty in_hand of a reserved process, whose word
   // already counts these messages. `charged`: the owner who is charged for
   // their bytes. `position`: the position of the first message in the journal;
-  // 0: the messages are not in the journal.
+  // 0: the messages are not in the journal. `trace`: of the messages; may be
+  // null.
   static void Preload(Process& process, const std::vector<Message>& messages,
-                      Owner charged, uint64_t position, Lane& lane);
+                      Owner charged, uint64_t position,
+                      const TraceContext* trace, Lane& lane);
 
   // The error for messages that would bring the owner of their receiver above
   // its quota of mailbox bytes, `max`; counts it.

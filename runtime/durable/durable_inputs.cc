@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 
 namespace actord::runtime {
 
@@ -14,9 +15,11 @@ Sent DurableInputs::SendAll(Owner by, const Pid& to,
   if (!process) return {processes_.WhyNotFound(to, by)};
   absl::Status status = durable_.CheckRoom();
   if (!status.ok()) return {status};
+  const TraceContext* const trace = ActingTrace::Here();
   uint64_t units = 0;
   for (const Message& message : messages) {
-    units += LoggedBytesFor(message.topic, ToAbi(message.payload)) /
+    units += TracedBytesFor(message.topic, ToAbi(message.payload),
+                            /*is_logged=*/true, trace) /
              kBufferUnitBytes;
   }
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
@@ -45,8 +48,10 @@ Sent DurableInputs::SendAll(Owner by, const Pid& to,
   EnvelopeList linked;
   Envelope* last = nullptr;
   for (size_t i = 0; i < messages.size(); ++i) {
-    last = NewLoggedMessage({}, messages[i].topic, ToAbi(messages[i].payload),
-                            *position + i, lane);
+    last = Traced(
+        NewLoggedMessage({}, messages[i].topic, ToAbi(messages[i].payload),
+                         *position + i, lane),
+        trace, lane);
     linked.PushBack(last);
   }
   const Posted posted = delivery_.SendTogether(

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/journal/format.h"
 #include "runtime/records/record_codec.h"
 #include "runtime/records/record_fields.h"
@@ -26,8 +27,10 @@ absl::Status InputBatch::Add(Owner by, const Pid& to, const Message& message,
   if (!process) return processes.WhyNotFound(to, by);
   const actord_payload payload = ToAbi(message.payload);
   const uint64_t word = process->activity.load(std::memory_order_relaxed);
+  const TraceContext* const trace = ActingTrace::Here();
   const uint64_t units =
-      LoggedBytesFor(message.topic, payload) / kBufferUnitBytes;
+      TracedBytesFor(message.topic, payload, /*is_logged=*/true, trace) /
+      kBufferUnitBytes;
   Waiting& waiting = waiting_[to];
   if (!delivery_.HasRoom(word, waiting.count + 1, waiting.units + units)) {
     return delivery_.Explain(by, to, Posted::kMailboxFull, lane_);
@@ -47,9 +50,11 @@ absl::Status InputBatch::Add(Owner by, const Pid& to, const Message& message,
   ++waiting.count;
   waiting.units += units;
   // Send sets the position.
-  items_.push_back({to, by, item,
-                    NewLoggedMessage({}, message.topic, payload, 0, lane_),
-                    begin, size});
+  items_.push_back(
+      {to, by, item,
+       Traced(NewLoggedMessage({}, message.topic, payload, 0, lane_), trace,
+              lane_),
+       begin, size});
   return absl::OkStatus();
 }
 

@@ -1,10 +1,13 @@
 // How a durable process ends: first in the journal, and when that record is
 // durable, for everybody.
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/durable_turn/durable_turn.h"
+#include "runtime/process/upgrading.h"
 
 namespace actord::runtime {
 
@@ -43,10 +46,10 @@ void DurableTurn::FailCalls(const Pid& self, const DurableState& state) {
   }
 }
 
-void DurableTurn::LogMailbox(Process& process, const Turn& turn,
+void DurableTurn::LogMailbox(Process& process, Turn& turn,
                              const DurableState& state) {
   std::vector<const Envelope*> messages;
-  Inbox::ForEachMessage(process, turn, [&](const Envelope& message) {
+  inbox_.UnwrapMessages(process, turn, [&](const Envelope& message) {
     if (!state.unseen.contains(&message)) messages.push_back(&message);
   });
   shared_.letters.KeepBeforeEnd(PidOf(process, turn),
@@ -82,6 +85,9 @@ int32_t DurableTurn::BeginEnd(Process& process, Turn& turn, DurableState& state,
   Payload result =
       cause.kind == EndKind::kResult ? record.TakeResult() : Payload{};
   const Pid pid = PidOf(process, turn);
+  if (const TraceContext* const trace = StepTrace::Of(TracedProcessOf(pid))) {
+    Upgrading::Of(process).due_trace = *trace;
+  }
   if (position == 0) {
     const absl::StatusOr<uint64_t> ended =
         durable().Append(records::Ended{.pid = pid,
@@ -124,7 +130,13 @@ int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
   record.result = std::move(state.end->result);
   record.has_said = true;
   durable().Forget(process);
+  // The failure names the trace of the step that has ended the process.
+  std::optional<TraceContext> trace;
+  if (process.upgrading != nullptr) trace = process.upgrading->due_trace;
+  const TracedProcess self = TracedProcessOf(PidOf(process, turn));
+  if (trace) StepTrace::Set(self, &*trace);
   teardown_.End(process, turn, std::move(cause));
+  if (trace) StepTrace::Set(self, nullptr);
   return kHasEnded;
 }
 

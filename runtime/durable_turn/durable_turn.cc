@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "handlers/rules/process_rules.h"
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/upgrading.h"
 #include "runtime/step/record_format.h"
 
@@ -101,12 +102,16 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
   if (const ProcessType* const newer = DurableUpgrade::DueVersion(process)) {
     Upgrade(process, turn, state, *newer);
   }
+  if (process.upgrading != nullptr) inbox_.NoteTraces(process, turn);
   if (!inbox_.FillFromUrgent(process, turn)) {
     return BeginEnd(process, turn, state, inbox_.TakeEndCause(), 0);
   }
   if (!attempt.blocked) inbox_.FillFromMessages(process, turn);
   if (turn.count != 0 || process.step_due) {
     const int32_t verdict = Step(process, turn, state);
+    if (process.upgrading != nullptr && !state.end) {
+      inbox_.KeepTraces(process, turn);
+    }
     if (!state.end && !process.init_due) UpgradeIfPutOff(process, turn, state);
     return verdict;
   }

@@ -231,8 +231,7 @@ class DurableTurn {
   void FailCalls(const Pid& self, const DurableState& state);
   // Writes the messages of volatile senders in the mailbox of a process that is
   // about to end into the journal.
-  void LogMailbox(Process& process, const Turn& turn,
-                  const DurableState& state);
+  void LogMailbox(Process& process, Turn& turn, const DurableState& state);
   // The process ends when the record at `position` is durable; 0: the record is
   // appended first.
   int32_t BeginEnd(Process& process, Turn& turn, DurableState& state,

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/chain.h"
 #include "runtime/system/assert.h"
 #include "runtime/table/home_pid.h"
@@ -58,7 +59,13 @@ Effect* Applier::ApplySends(Effect* first, Effect* end, Owner by) {
 }
 
 Effect* Applier::ApplyBurst(Effect* first, Effect* end, Owner by) {
-  const Pid& to = std::get_if<SendEffect>(first)->to;
+  auto& first_send = *std::get_if<SendEffect>(first);
+  if (first_send.content->type == kEventTraced) [[unlikely]] {
+    // A turn unwraps only messages that are in no chain.
+    ApplySend(first_send, by);
+    return first + 1;
+  }
+  const Pid& to = first_send.to;
   // (A copy, because the compiler would read `to` again after each write.)
   const Pid receiver = to;
   std::array<Envelope*, Activity::kMaxChain> taken;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/effects/call_handle.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
@@ -96,10 +97,10 @@ Calls::Id Calls::Begin(Owner by, const Pid& to, const Message& message,
   }
   char text[sizeof(CallHeader) + kMaxLabelBytes] = {};
   message.topic.copy(text + sizeof(CallHeader), kMaxLabelBytes);
-  Deliver(by, to, call,
-          shared_lane_.NewEnvelope(
-              kEventCall, {text, sizeof(CallHeader) + message.topic.size()},
-              ToAbi(message.payload)),
+  Envelope* const envelope = shared_lane_.NewEnvelope(
+      kEventCall, {text, sizeof(CallHeader) + message.topic.size()},
+      ToAbi(message.payload));
+  Deliver(by, to, call, Traced(envelope, ActingTrace::Here(), shared_lane_),
           shared_lane_);
   const MutexLock lock(mutex_);
   return outside_.contains(call) ? call : 0;

@@ -85,7 +85,7 @@ class Calls {
   void AbandonAll(const absl::Status& status);
 
   // Sends the call of a process, or fails it. `call`: its handle at the broker.
-  // `message`: of kEventCall.
+  // `message`: of kEventCall, or such a message with a trace.
   void Deliver(Owner by, const Pid& to, uint64_t call, Envelope* message,
                Lane& lane);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "handlers/rules/process_rules.h"
 #include "runtime/crash/running_code.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/owner.h"
 #include "runtime/step/foreign.h"
 #include "runtime/system/absl_text.h"
@@ -332,6 +333,10 @@ absl::StatusOr<Dispatcher::Task> Dispatcher::TaskOf(const Process& process,
   waiting.process_type = process.type.load(std::memory_order_relaxed)->name;
   waiting.command = std::string(envelope.topic());
   waiting.payload = FromAbi(envelope.payload());
+  if (const TraceContext* const trace = StepTrace::Of(TracedProcessOf(self))) {
+    waiting.traceparent = TraceparentOf(*trace);
+    waiting.tracestate = trace->state;
+  }
   waiting.created_unix_ns = clock_.UnixNs();
   waiting.deadline_unix_ns =
       timeout_ns == 0 ? 0 : waiting.created_unix_ns + timeout_ns;

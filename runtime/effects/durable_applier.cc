@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/scheduler/owned_envelope.h"
 #include "runtime/table/home_pid.h"
 
@@ -38,14 +39,17 @@ void DurableApplier::Apply(StepRecord& record, Process& process,
 void DurableApplier::Apply(SendEffect& send, const Step& step,
                            uint64_t position) {
   Envelope* const message = send.content.TakeLast();
+  const TraceContext* const trace = StepTrace::Of(TracedProcessOf(step.self));
   if (!IsHomePid(send.to)) {
-    sends_.SendWhenDurable(step.by, send.to, message, step.record_at);
+    sends_.SendWhenDurable(step.by, send.to, Traced(message, trace, lane_),
+                           step.record_at);
     return;
   }
   Envelope* const logged = NewLoggedMessage(
       message->from, message->topic(), message->payload(), position, lane_);
   lane_.Free(message);
-  sends_.Send(step.by, send.to, logged, position, step.record_at);
+  sends_.Send(step.by, send.to, Traced(logged, trace, lane_), position,
+              step.record_at);
 }
 
 void DurableApplier::Apply(ReplyEffect& reply, const Step& step,
@@ -107,6 +111,7 @@ void DurableApplier::Apply(SpawnEffect& spawn, const Step& step) {
 void DurableApplier::Begin(Process& child, SpawnEffect& spawn,
                            const Step& step) {
   child.init_due = true;
+  TraceInput(spawn.content, StepTrace::Of(TracedProcessOf(step.self)), lane_);
   child.input = spawn.content.TakeLast();
   child.refusal = TextOf(spawn.refusal);
   child.keep_result = spawn.keep_result;

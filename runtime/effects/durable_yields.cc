@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/scheduler/owned_envelope.h"
 #include "runtime/system/assert.h"
 #include "runtime/table/home_pid.h"
@@ -165,18 +166,21 @@ bool DurableYields::Send(ActingCommand& acting, const Envelope& completion,
   }
   const uint64_t record = acting.done_at();
   const actord_pid from = ToAbi(acting.yield().pid);
+  const TraceContext* const trace =
+      StepTrace::Of(TracedProcessOf(acting.yield().pid));
   for (size_t i = 0; i < durable.size(); ++i) {
     const uint64_t position = record + 1 + i;
-    sends_.Send(by, durable[i],
-                NewLoggedMessage(from, sends.topic, payload, position, lane_),
-                position, record);
+    Envelope* const message =
+        NewLoggedMessage(from, sends.topic, payload, position, lane_);
+    sends_.Send(by, durable[i], Traced(message, trace, lane_), position,
+                record);
   }
   for (const Pid& to : sends.to) {
     if (IsHomePid(to)) continue;
     Envelope* const message =
         lane_.NewEnvelope(ACTORD_EVENT_MESSAGE, sends.topic, payload);
     message->from = from;
-    sends_.SendWhenDurable(by, to, message,
+    sends_.SendWhenDurable(by, to, Traced(message, trace, lane_),
                            record == 0 ? acting.record() : record);
   }
   return true;
@@ -264,8 +268,10 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
       lane_.Free(content);
       return;
     }
+    Envelope* const message =
+        Traced(content, StepTrace::Of(TracedProcessOf(self)), lane_);
     durable_.releases().After(
-        record, [by, to, handle, content = Own(content, shared_lane_),
+        record, [by, to, handle, content = Own(message, shared_lane_),
                  &calls = calls_, &lane = shared_lane_]() mutable {
           calls.Deliver(by, to, handle, content.release(), lane);
         });
@@ -283,8 +289,9 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
   std::string_view topic = content->topic();
   topic.remove_prefix(sizeof(CallHeader));
   Run run(Run::Kind::kCall,
-          NewLoggedCall(ToAbi(self), tag, topic, content->payload(), position,
-                        lane_),
+          Traced(NewLoggedCall(ToAbi(self), tag, topic, content->payload(),
+                               position, lane_),
+                 StepTrace::Of(TracedProcessOf(self)), lane_),
           by);
   lane_.Free(content);
   const Posted posted = delivery_.Post(to, run, lane_);

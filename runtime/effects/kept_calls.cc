@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/errors.h"
 #include "runtime/store/state_values.h"
 #include "runtime/system/assert.h"
@@ -128,8 +129,10 @@ Sent KeptCalls::Accept(Owner by, const Pid& to, const Message& message,
   if (!process) return {parts_.processes.WhyNotFound(to, by)};
   absl::Status status = parts_.durable.CheckRoom();
   if (!status.ok()) return {status};
-  Envelope* const envelope = NewLoggedCall(
-      {}, 0, message.topic, ToAbi(message.payload), 0, parts_.lane);
+  Envelope* const envelope =
+      Traced(NewLoggedCall({}, 0, message.topic, ToAbi(message.payload), 0,
+                           parts_.lane),
+             ActingTrace::Here(), parts_.lane);
   Run run(Run::Kind::kCall, envelope, by);
   if (!parts_.delivery.HasRoom(
           process->activity.load(std::memory_order_relaxed), 1, run.units)) {

@@ -1,5 +1,6 @@
 #include "runtime/effects/logged_sends.h"
 
+#include "runtime/delivery/traced_events.h"
 #include "runtime/scheduler/owned_envelope.h"
 #include "runtime/system/assert.h"
 #include "runtime/table/home_pid.h"
@@ -16,7 +17,9 @@ uint64_t LoggedSends::LogDropped(const Pid& to, uint64_t position) {
 
 void LoggedSends::Send(Owner by, const Pid& to, Envelope* message,
                        uint64_t position, uint64_t record) {
-  ACTORD_ASSERT(message->type == kEventLogged && IsHomePid(to),
+  const bool is_logged =
+      message->type == kEventLogged || message->type == kEventTraced;
+  ACTORD_ASSERT(is_logged && IsHomePid(to),
                 "logged_sends.h: the message is in the journal, and the PID "
                 "belongs to a home");
   const Posted posted = delivery_.Send(by, to, message, lane_);

@@ -6,6 +6,7 @@
 #include "runtime/actors/dead_letters.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/effects/calls.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/owner.h"
@@ -54,6 +55,8 @@ class Undelivered {
       dead_letters_.Add(NewPlainMessage(*envelope, lane), to, why, owner, lane,
                         position);
       lane.Free(envelope);
+    } else if (envelope->type == kEventTraced) {
+      Drop(Unwrap(envelope, lane), to, why, owner, lane);
     } else {
       lane.Free(envelope);
     }

@@ -1,15 +1,19 @@
-// A process's data about upgrades to newer versions of its type, tried or done.
-// Most processes have no such data.
+// A process's rare data: about upgrades to newer versions of its type, tried or
+// done, and about the traces to which its yields belong. Most processes have no
+// such data.
 //
 // Thread-safety: the turn of the process.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/process.h"
+#include "runtime/tracing/trace_context.h"
 
 namespace actord::runtime {
 
@@ -29,10 +33,15 @@ struct Upgrading {
   // The version for which its Snapshot said "not now"; null: none. The process
   // is asked again after each step.
   const ProcessType* put_off = nullptr;
+  // The traces of outstanding yields and calls of traced steps, by their tags.
+  absl::flat_hash_map<uint64_t, TraceContext> traces;
+  // The trace of the next step without events, or of the end of a durable
+  // process; nullopt: none.
+  std::optional<TraceContext> due_trace;
 
   [[nodiscard]] bool empty() const {
     return fenced.empty() && declined == nullptr && put_off == nullptr &&
-           counted_in == 0;
+           counted_in == 0 && traces.empty() && !due_trace;
   }
 
   // The Upgrading of `process`; made if the process has none.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/priority.h"
 #include "runtime/process/upgrading.h"
@@ -44,6 +45,7 @@ const actord_step_api StepContext::kApi = {
     },
     .adopt_yield = AdoptYield,
     .continue_as = ContinueAs,
+    .trace_parent = TraceParent,
 };
 
 StepContext::StepContext(World& world, BufferCache& buffers,
@@ -63,6 +65,24 @@ void StepContext::BeginRecord() {
   record_.failure.clear();
   record_.thrown.clear();
   record_.continuation.reset();
+  if (traces_ != nullptr && BeginTrace()) record_.has_said = true;
+}
+
+bool StepContext::BeginTrace() {
+  if (call_ == Call::kSnapshot || call_ == Call::kRestore) {
+    // The flag stays for the next step, and the trace for its effects.
+    return traces_->HasAny();
+  }
+  std::vector<uint64_t> completions;
+  const bool has_events = call_ == Call::kStep && !input_.events.empty();
+  if (has_events) {
+    for (const actord_event* const event : input_.events) {
+      if (event->type == ACTORD_EVENT_COMPLETION) {
+        completions.push_back(event->tag);
+      }
+    }
+  }
+  return traces_->Begin(TracedProcessOf(input_.self), has_events, completions);
 }
 
 void StepContext::Misuse(absl::Status status) {
@@ -143,6 +163,20 @@ uint64_t StepContext::MonotonicNs(actord_step* step) {
     }
   }
   return context.monotonic_ns_;
+}
+
+actord_bytes StepContext::TraceParent(actord_step* step) {
+  StepContext& context = Of(step);
+  const bool is_traced =
+      (context.call_ == Call::kInit || context.call_ == Call::kStep) &&
+      context.traces_ != nullptr && context.traces_->current() != nullptr;
+  // A step of a durable process may be repeated without its trace, and must
+  // then do the same.
+  if (!is_traced || context.record_.keeps_answers) {
+    return {};
+  }
+  context.traceparent_ = TraceparentOf(*context.traces_->current());
+  return ToAbi(context.traceparent_);
 }
 
 uint64_t StepContext::RandomBits(actord_step* step) {

@@ -24,6 +24,7 @@
 #include "runtime/step/world.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/random.h"
+#include "runtime/tracing/turn_traces.h"
 
 namespace actord::runtime {
 
@@ -76,6 +77,11 @@ class StepContext : private actord_step {
     }
   }
   actord_step* abi() { return this; }
+  // Shows each traced call to `traces`, which is borrowed.
+  void TraceWith(TurnTraces& traces) {
+    traces_ = &traces;
+    traces.SetFlag(record_.has_said);
+  }
   // Ends the call before its effects are carried out. From then on a handler
   // that has kept the pointer adds no effects.
   void End() { call_ = Call::kNone; }
@@ -111,6 +117,7 @@ class StepContext : private actord_step {
   static int32_t AdoptYield(actord_step* step, uint64_t tag);
   static void ContinueAs(actord_step* step, const actord_continuation* next);
   static uint64_t MonotonicNs(actord_step* step);
+  static actord_bytes TraceParent(actord_step* step);
   static void SetResult(actord_step* step, const actord_payload* result);
   static void SetFailure(actord_step* step, int32_t status,
                          actord_bytes message);
@@ -184,6 +191,8 @@ class StepContext : private actord_step {
   // Resets the fields that StepRecord::has_said covers, and keeps the payload
   // limit if the record keeps answers.
   [[gnu::noinline]] void BeginRecord();
+  // Whether the call that begins is traced.
+  bool BeginTrace();
 
   World& world_;
   BufferCache& buffers_;
@@ -201,6 +210,8 @@ class StepContext : private actord_step {
   bool is_seeded_ = false;  // random_ is seeded in this call
   Random random_{0};
   uint64_t new_ties_ = 0;
+  TurnTraces* traces_ = nullptr;  // null: the calls are never traced
+  std::string traceparent_;       // the text that the plugin has asked for
   StepRecord record_;
 };
 

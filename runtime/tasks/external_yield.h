@@ -23,6 +23,9 @@ struct ExternalYield {
   uint64_t created_unix_ns = 0;
   uint64_t deadline_unix_ns = 0;  // 0: no deadline
   Owner owner = Owner::kNobody;   // of the process
+  // The trace of the step that made it (runtime/tracing/); "": none.
+  std::string traceparent = {};
+  std::string tracestate = {};
 
   // The state of its task; lists fill it in.
   uint32_t attempts = 0;       // attempts handed out so far

@@ -20,7 +20,8 @@ uint64_t HashOf(const YieldResult& result) {
 size_t ChargeOf(const ExternalYield& yield) {
   constexpr size_t kOverheadBytes = 1024;
   return yield.payload.bytes.size() + yield.payload.content_type.size() +
-         yield.command.size() + yield.process_type.size() + kOverheadBytes;
+         yield.command.size() + yield.process_type.size() +
+         yield.traceparent.size() + yield.tracestate.size() + kOverheadBytes;
 }
 
 bool Matches(const YieldFilter& filter, const ExternalYield& yield) {

@@ -12,6 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/owner.h"
 #include "runtime/table/home_pid.h"
 
@@ -157,6 +158,8 @@ int32_t Host::Send(const actord_host* host, const actord_pid* from,
   if (from != nullptr) {
     envelope->from = *from;
     by = self.delivery_.processes().OwnerOf(FromAbi(*from)).value_or(by);
+    envelope = Traced(envelope, StepTrace::Of(TracedProcessOf(FromAbi(*from))),
+                      self.lane_);
   }
   return static_cast<int32_t>(
       self.delivery_.SendOrExplain(by, FromAbi(*to), envelope, self.lane_)

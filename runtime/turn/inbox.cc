@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/upgrading.h"
 #include "runtime/system/assert.h"
@@ -115,6 +116,10 @@ bool Inbox::IsTaken(const Process& process, Turn& turn, Envelope* envelope) {
     TakeChain(process, turn, envelope);
     return false;
   }
+  if (envelope->type == kEventTraced) {
+    TakeTraced(process, turn, envelope);
+    return false;
+  }
   if (envelope->type == kEventKeptExit) {
     // The former life has taken it already.
     envelope->type = ACTORD_EVENT_EXIT;
@@ -128,6 +133,89 @@ bool Inbox::IsTaken(const Process& process, Turn& turn, Envelope* envelope) {
   turn.Took(1, envelope->units());
   lane_.Free(envelope);
   return false;
+}
+
+void Inbox::TakeTraced(const Process& process, Turn& turn, Envelope* envelope) {
+  if (envelope->generation != turn.generation) [[unlikely]] {
+    DropMessages(process, turn, envelope);
+    return;
+  }
+  turn.Took(1, envelope->units());
+  traces_.Note(TracedProcessOf(processes_.PidOf(process, turn.generation)),
+               TraceOf(*envelope));
+  batch_[turn.count++] = Unwrap(envelope, lane_);
+}
+
+void Inbox::NoteTraces(Process& process, const Turn& turn) {
+  ACTORD_ASSERT(process.upgrading != nullptr,
+                "inbox.h: the process has rare data");
+  Upgrading& rare = *process.upgrading;
+  if (rare.traces.empty() && !rare.due_trace) return;
+  const TracedProcess self =
+      TracedProcessOf(processes_.PidOf(process, turn.generation));
+  for (const Envelope* event = process.urgent_taken.head(); event != nullptr;
+       event = process.urgent_taken.After(event)) {
+    if ((event->type != ACTORD_EVENT_COMPLETION &&
+         event->type != kEventTagCompletion) ||
+        event->generation != turn.generation) {
+      continue;
+    }
+    const auto traced = rare.traces.find(event->completion.tag);
+    if (traced == rare.traces.end()) continue;
+    traces_.Note(self, std::move(traced->second));
+    rare.traces.erase(traced);
+  }
+  if (rare.due_trace && process.step_due) {
+    traces_.Note(self, *std::move(rare.due_trace));
+    rare.due_trace.reset();
+  }
+}
+
+void Inbox::KeepTraces(Process& process, const Turn& turn) {
+  ACTORD_ASSERT(process.upgrading != nullptr,
+                "inbox.h: the process has rare data");
+  const TracedProcess self =
+      TracedProcessOf(processes_.PidOf(process, turn.generation));
+  const TraceContext* const current = StepTrace::Of(self);
+  Upgrading& rare = *process.upgrading;
+  for (auto& [tag, trace] : traces_.TakeYields(self)) {
+    rare.traces.emplace(tag, std::move(trace));
+  }
+  rare.due_trace.reset();
+  if (process.step_due && current != nullptr) rare.due_trace = *current;
+  // The next turn of a durable process looks here. The next turn of a volatile
+  // process does so only if another thread has completed a yield.
+  if (process.is_durable()) return;
+  EnvelopeList notes;
+  const auto note = [&](const TraceContext& trace) {
+    notes.PushBack(NewTraceNote(trace, turn.generation, lane_));
+  };
+  if (rare.due_trace) note(*rare.due_trace);
+  rare.due_trace.reset();
+  for (const Envelope* event = process.urgent_taken.head(); event != nullptr;
+       event = process.urgent_taken.After(event)) {
+    if (event->type != ACTORD_EVENT_COMPLETION) continue;
+    const auto traced = rare.traces.find(event->completion.tag);
+    if (traced == rare.traces.end()) continue;
+    if (notes.empty()) note(traced->second);
+    rare.traces.erase(traced);
+  }
+  if (notes.empty()) return;
+  while (Envelope* const event = process.urgent_taken.PopFront()) {
+    notes.PushBack(event);
+  }
+  process.urgent_taken = notes;
+}
+
+void Inbox::ForgetTraces(Process& process, const Turn& turn,
+                         absl::FunctionRef<bool(uint64_t tag)> is_forgotten) {
+  // Only a life that ends now leaves yields here, and all of them end with it.
+  traces_.TakeYields(
+      TracedProcessOf(processes_.PidOf(process, turn.generation)));
+  if (process.upgrading == nullptr) return;
+  absl::erase_if(process.upgrading->traces, [&](const auto& traced) {
+    return is_forgotten(traced.first);
+  });
 }
 
 void Inbox::TakeChain(const Process& process, Turn& turn, Envelope* chain) {
@@ -150,6 +238,7 @@ void Inbox::DropFenced(Process& process, Turn& turn) {
   DropCompletions(process, turn, [&process](uint64_t tag) {
     return process.upgrading->fenced.erase(tag) != 0;
   });
+  NoteTraces(process, turn);
   Upgrading::Tidy(process);
 }
 
@@ -177,11 +266,12 @@ void Inbox::TakeCalls(Process& process, Turn& turn,
   Envelope* first = nullptr;
   Envelope* last = nullptr;
   process.TakeMessages([&](Envelope* envelope) {
-    if (envelope->type == kEventCall &&
+    const bool is_traced = envelope->type == kEventTraced;
+    if ((is_traced ? InnerTypeOf(*envelope) : envelope->type) == kEventCall &&
         envelope->generation == turn.generation) {
       GiveBytes(*envelope);
       turn.Took(1, envelope->units());
-      use(envelope);
+      use(is_traced ? Unwrap(envelope, lane_) : envelope);
       return true;
     }
     envelope->SetNext(nullptr);
@@ -196,12 +286,19 @@ void Inbox::TakeCalls(Process& process, Turn& turn,
   process.in_hand = first;
 }
 
-void Inbox::ForEachMessage(Process& process, const Turn& turn,
+void Inbox::UnwrapMessages(Process& process, Turn& turn,
                            absl::FunctionRef<void(const Envelope&)> see) {
   Envelope* first = nullptr;
   Envelope* last = nullptr;
   process.TakeMessages([&](Envelope* envelope) {
     if (envelope->generation == turn.generation) {
+      if (envelope->type == kEventTraced) {
+        // The owner and the mailbox are charged for the envelope around it.
+        GiveBytes(*envelope);
+        turn.Took(0, envelope->units());
+        envelope = Unwrap(envelope, lane_);
+        turn.units -= envelope->units();
+      }
       if (envelope->type == ACTORD_EVENT_MESSAGE) {
         see(*envelope);
       } else if (envelope->type == kEventChain) {

@@ -19,6 +19,7 @@
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler_policy.h"
 #include "runtime/table/process_table.h"
+#include "runtime/tracing/turn_traces.h"
 #include "runtime/turn/turn.h"
 #include "runtime/yields/yield_broker.h"
 
@@ -31,11 +32,12 @@ class Inbox {
   static constexpr size_t kMaxEvents = kBatch + Activity::kMaxChain - 1;
 
   Inbox(const ProcessTable& processes, YieldBroker& broker, Ties& ties,
-        const Undelivered& undelivered, Lane& lane)
+        const Undelivered& undelivered, TurnTraces& traces, Lane& lane)
       : processes_(processes),
         broker_(broker),
         ties_(ties),
         undelivered_(undelivered),
+        traces_(traces),
         lane_(lane) {}
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
@@ -49,6 +51,17 @@ class Inbox {
       }
     }
   }
+  // Notes the traces of the completions in `urgent_taken` and of a step that is
+  // due, for the step that gets them. Precondition: `upgrading`.
+  [[gnu::noinline]] void NoteTraces(Process& process, const Turn& turn);
+  // After the steps of a turn: keeps the traces of outstanding yields, of
+  // completions in `urgent_taken`, and of a step that is due. Precondition:
+  // `upgrading`.
+  [[gnu::noinline]] void KeepTraces(Process& process, const Turn& turn);
+  // Forgets the traces of the yields of a former life or version, whose
+  // completions no step gets.
+  void ForgetTraces(Process& process, const Turn& turn,
+                    absl::FunctionRef<bool(uint64_t tag)> is_forgotten);
   // Fills the batch from `urgent_taken`. False: an event ends the process, and
   // TakeEndCause returns the reason.
   [[nodiscard]] bool FillFromUrgent(Process& process, Turn& turn);
@@ -78,9 +91,10 @@ class Inbox {
   }
 
   // Passes the messages in the mailbox that are not in the journal, in their
-  // order, to `see`. All of them stay.
-  static void ForEachMessage(Process& process, const Turn& turn,
-                             absl::FunctionRef<void(const Envelope&)> see);
+  // order, to `see`. All of them stay, without their traces, which a process
+  // that ends does not need.
+  void UnwrapMessages(Process& process, Turn& turn,
+                      absl::FunctionRef<void(const Envelope&)> see);
   // Takes the calls of callers that are not durable processes out of the
   // mailbox, and passes them with their ownership to `use`. All other messages
   // stay, in their order.
@@ -139,6 +153,8 @@ class Inbox {
   // or link was removed.
   [[gnu::noinline]] bool IsTaken(const Process& process, Turn& turn,
                                  Envelope* envelope);
+  // Unwraps an event with a trace, and moves it into the batch.
+  void TakeTraced(const Process& process, Turn& turn, Envelope* envelope);
   [[gnu::noinline]] void TakeChain(const Process& process, Turn& turn,
                                    Envelope* chain);
   // Drops a message, or a chain of messages, that a turn took and whose
@@ -149,6 +165,7 @@ class Inbox {
   YieldBroker& broker_;
   Ties& ties_;
   const Undelivered& undelivered_;
+  TurnTraces& traces_;
   Lane& lane_;
   EndCause end_cause_;
   std::array<Envelope*, kMaxEvents> batch_;

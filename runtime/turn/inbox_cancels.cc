@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "handlers/rules/process_rules.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/turn/inbox.h"
 
 namespace actord::runtime {
@@ -32,6 +33,12 @@ static_assert(Inbox::kMaxEvents == rules::kMaxStepEvents);
 
 bool Inbox::TakeOrder(Process& process, Turn& turn, Envelope* envelope) {
   const uint16_t type = envelope->type;
+  if (type == kEventTraceNote) {
+    traces_.Note(TracedProcessOf(processes_.PidOf(process, turn.generation)),
+                 TraceOf(*envelope));
+    lane_.Free(envelope);
+    return true;
+  }
   if (IsUnseen(*envelope)) {
     // All of them are events of one step, the first one of a life.
     for (Envelope* unseen = envelope; unseen != nullptr;) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
@@ -29,13 +29,13 @@ absl::Status CheckLabel(std::string_view field, std::string_view what,
 
 // The amount that the messages add to the activity word of the process that is
 // submitted with them.
-uint64_t ActivityOf(const std::vector<Message>& messages, bool durable) {
+uint64_t ActivityOf(const std::vector<Message>& messages, bool durable,
+                    const TraceContext* trace) {
   uint64_t units = 0;
   for (const Message& message : messages) {
-    const actord_payload payload = ToAbi(message.payload);
-    units += (durable ? LoggedBytesFor(message.topic, payload)
-                      : Envelope::BytesFor(message.topic, payload)) /
-             kBufferUnitBytes;
+    units +=
+        TracedBytesFor(message.topic, ToAbi(message.payload), durable, trace) /
+        kBufferUnitBytes;
   }
   return Activity::ForMessages(messages.size(), units);
 }
@@ -163,10 +163,8 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
         static_cast<uint8_t>(request.priority), owner, parent, now, no_room);
     if (process == nullptr) return nullptr;
     processes_.PrefetchNext(processes);
-    if (!request.input.bytes.empty() || !request.input.content_type.empty()) {
-      process->input = Envelope::Create(buffers, ACTORD_EVENT_MESSAGE, {},
-                                        ToAbi(request.input));
-    }
+    process->input =
+        NewInput(request.input, TraceOfSubmission(parent), buffers);
     return process;
   };
   Process* process = lane_.WithMemory(reserve);
@@ -363,7 +361,8 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
   Process& process = **reserved;
   // Counted before another thread can find the process by its name and send it
   // more messages.
-  const uint64_t held = ActivityOf(request.messages, durable);
+  const TraceContext* const trace = TraceOfSubmission(parent);
+  const uint64_t held = ActivityOf(request.messages, durable, trace);
   if (held != 0) Activity::Add(process.activity, held);
   const Owner owner = process.owner.load(std::memory_order_relaxed);
   const uint64_t bytes = Activity::Units(held) * kBufferUnitBytes;
@@ -390,7 +389,7 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
     }
     position = *begun;
   }
-  Delivery::Preload(process, request.messages, charged, position, lane_);
+  Delivery::Preload(process, request.messages, charged, position, trace, lane_);
   lane_.Count(&Counters::processes_started);
   if (Activity::Add(process.activity, Activity::kReady - Activity::kEnded)) {
     scheduler_.Enqueue(&process, nullptr);

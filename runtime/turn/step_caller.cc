@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/upgrading.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -14,7 +16,8 @@ namespace {
 // process does not count: the step that blocks may have unlinked that process.
 bool HasEventToCome(const EnvelopeList& taken) {
   const Envelope* event = taken.head();
-  while (event != nullptr && event->type == kEventLinkedEnd) {
+  while (event != nullptr &&
+         (event->type == kEventLinkedEnd || event->type == kEventTraceNote)) {
     event = taken.After(event);
   }
   return event != nullptr;
@@ -25,7 +28,7 @@ bool HasEventToCome(const EnvelopeList& taken) {
 StepCaller::StepCaller(World& world, const ProcessTable& processes,
                        Calls& calls, StepSink* sink,
                        BlockingCalls& blocking_calls, const Log& log,
-                       const LiveLimits& limits, Lane& lane)
+                       const LiveLimits& limits, TurnTraces* traces, Lane& lane)
     : context_(world, lane.buffers(), input_),
       processes_(processes),
       calls_(calls),
@@ -33,7 +36,9 @@ StepCaller::StepCaller(World& world, const ProcessTable& processes,
       blocking_calls_(blocking_calls),
       log_(log),
       limits_(limits),
+      traces_(traces),
       lane_(lane) {
+  if (traces != nullptr) context_.TraceWith(*traces);
   for (size_t i = 0; i < events_.size(); ++i) event_pointers_[i] = &events_[i];
   record().keeps_answers = sink != nullptr;
 }
@@ -101,7 +106,7 @@ void StepCaller::CountRefusedPayloads() {
   }
 }
 
-void StepCaller::KeepCall(const Process& process, const ProcessType& type,
+void StepCaller::KeepCall(Process& process, const ProcessType& type,
                           const Thrown& thrown) {
   StepRecord& record = context_.record();
   if (thrown) {
@@ -114,6 +119,42 @@ void StepCaller::KeepCall(const Process& process, const ProcessType& type,
     FillRest(process);
     sink_->Keep(type.name.c_str(), input_, record);
     record.answers.clear();
+  }
+  if (traces_ != nullptr && traces_->current() != nullptr) {
+    TraceEffects(process);
+  }
+}
+
+void StepCaller::NoteInput(const Process& process) {
+  if (traces_ == nullptr) return;
+  traces_->Note(TracedProcessOf(input_.self), TraceOf(*process.input));
+}
+
+void StepCaller::TraceEffects(Process& process) {
+  const TraceContext* const trace = traces_->current();
+  ACTORD_ASSERT(trace != nullptr, "step_caller.h: the call is traced");
+  // The effects of a durable process go into its record, without their trace;
+  // DurableApplier traces them afterwards.
+  const bool wraps = !process.is_durable();
+  const auto wrap = [&](Content& content) {
+    if (wraps) content = Content(Traced(content.Take(), trace, lane_));
+  };
+  StepRecord& record = context_.record();
+  for (Effect& effect : record.effects) {
+    if (auto* const send = std::get_if<SendEffect>(&effect)) {
+      wrap(send->content);
+    } else if (auto* const call = std::get_if<CallEffect>(&effect)) {
+      traces_->Yielded(call->content->ReadHeader<CallHeader>().call);
+      wrap(call->content);
+    } else if (auto* const yield = std::get_if<YieldEffect>(&effect)) {
+      traces_->Yielded(yield->content->completion.tag);
+    } else if (auto* const spawn = std::get_if<SpawnEffect>(&effect)) {
+      if (wraps) TraceInput(spawn->content, trace, lane_);
+    }
+  }
+  // Inbox::KeepTraces looks only at processes that have such data.
+  if (record.yields != 0 || record.verdict == ACTORD_STEP_CONTINUE) {
+    Upgrading::Of(process);
   }
 }
 

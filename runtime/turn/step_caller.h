@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/delivery/traced_events.h"
 #include "runtime/effects/calls.h"
 #include "runtime/process/outcome.h"
 #include "runtime/scheduler/blocking_calls.h"
@@ -38,10 +39,10 @@ class StepCaller {
   using Log = std::function<void(LogLevel, std::string_view)>;
 
   // If `sink` is null, no record is kept. `blocking_calls`: for calls of types
-  // with ACTORD_TYPE_BLOCKS_THREAD.
+  // with ACTORD_TYPE_BLOCKS_THREAD. If `traces` is null, no call is traced.
   StepCaller(World& world, const ProcessTable& processes, Calls& calls,
              StepSink* sink, BlockingCalls& blocking_calls, const Log& log,
-             const LiveLimits& limits, Lane& lane);
+             const LiveLimits& limits, TurnTraces* traces, Lane& lane);
   StepCaller(const StepCaller&) = delete;
   StepCaller& operator=(const StepCaller&) = delete;
 
@@ -139,17 +140,22 @@ class StepCaller {
   [[gnu::noinline]] void WriteEvents(Process& process,
                                      std::span<Envelope* const> batch);
   // `thrown`: the exception of the call that has returned.
-  void EndCall(const Process& process, const ProcessType& type,
+  void EndCall(Process& process, const ProcessType& type,
                const Thrown& thrown) {
     if (thrown || record().has_said) [[unlikely]] {
       KeepCall(process, type, thrown);
     }
   }
-  // Counts the call's refused payloads, and passes its record to the sink.
-  [[gnu::noinline]] void KeepCall(const Process& process,
-                                  const ProcessType& type,
+  // Counts the call's refused payloads, passes its record to the sink, and
+  // traces its effects.
+  [[gnu::noinline]] void KeepCall(Process& process, const ProcessType& type,
                                   const Thrown& thrown);
   void CountRefusedPayloads();
+  // The trace of the process's input becomes that of Init.
+  [[gnu::noinline]] void NoteInput(const Process& process);
+  // Carries the trace of a step on to its effects. Precondition: the call that
+  // has returned is traced.
+  void TraceEffects(Process& process);
 
   StepContext context_;
   const ProcessTable& processes_;
@@ -158,6 +164,7 @@ class StepCaller {
   BlockingCalls& blocking_calls_;
   const Log& log_;
   const LiveLimits& limits_;
+  TurnTraces* const traces_;  // null: no call is traced
   Lane& lane_;
   TurnInput input_;
   // The events for a step: event_pointers_[i] is always &events_[i].
@@ -175,6 +182,10 @@ inline void StepCaller::Init(Process& process, const Turn& turn) {
                  .input = process.input == nullptr ? actord_payload{}
                                                    : process.input->payload()};
   input_.events = {};  // the events of an earlier step are freed
+  if (process.input != nullptr && process.input->type == kEventTraced)
+      [[unlikely]] {
+    NoteInput(process);
+  }
   context_.Begin(process.next_tag, StepContext::Call::kInit);
   GiveWorkerAwayIfBlocking(descriptor);
   EndCall(process, type, CallForeign(lane_.hold(), process, "Init", [&] {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/crash/running_code.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
 #include "runtime/system/assert.h"
@@ -20,7 +21,8 @@ bool IsAskedToEnd(const Process& process) {
        envelope != nullptr; envelope = process.urgent_taken.After(envelope)) {
     if (envelope->generation == generation &&
         envelope->type != ACTORD_EVENT_COMPLETION &&
-        envelope->type != kEventUpgrade && !Inbox::IsUnseen(*envelope)) {
+        envelope->type != kEventUpgrade && envelope->type != kEventTraceNote &&
+        !Inbox::IsUnseen(*envelope)) {
       return true;
     }
   }
@@ -235,9 +237,11 @@ YieldAdoption Upgrader::AdoptableYields(const Process& process) const {
 void Upgrader::Fence(Process& process, Turn& turn,
                      const YieldAdoption& adoption,
                      std::vector<YieldToken>* withdrawn) {
-  inbox_.DropCompletions(process, turn, [&adoption](uint64_t tag) {
+  const auto is_dropped = [&adoption](uint64_t tag) {
     return !adoption.adopted.contains(tag);
-  });
+  };
+  inbox_.DropCompletions(process, turn, is_dropped);
+  inbox_.ForgetTraces(process, turn, is_dropped);
   broker_.CloseOthers(
       process, turn.generation, adoption.adopted, lane_,
       [&process](uint64_t tag) { Upgrading::Of(process).fenced.insert(tag); },

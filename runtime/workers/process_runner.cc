@@ -92,6 +92,7 @@ void ProcessRunner::RunTurn(Process& process) {
   }
   if (verdict == kHasEnded) return;
   if (process.upgrading != nullptr && steps_now) [[unlikely]] {
+    parts.inbox.KeepTraces(process, turn);
     parts.upgrader.AfterSteps(process, turn);
   }
   Finish(process, turn, verdict);
@@ -144,9 +145,8 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   if (process.next_tag != record.next_tag) process.next_tag = record.next_tag;
   parts.caller.SealRecord();
   parts.applier.Apply(record, process, input.self);
-  if (!EndsLife(input, record)) [[likely]] {
+  if (!EndsLife(input, record)) [[likely]]
     return record.verdict;
-  }
   EndAfterStep(process, turn);
   return kHasEnded;
 }

@@ -1,6 +1,7 @@
 // Texts that name something: PIDs, yields, tasks, pages, places in a watch,
-// dead letters, access tokens. Each text is refused, or it is the one text of
-// what it names. Messages show no part of an access token.
+// dead letters, access tokens, traces. Each text is refused, or it is the one
+// text of what it names. Messages show no part of an access token.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "daemon/wire/proto_watch.h"
 #include "identity/token_text.h"
 #include "runtime/process/pid.h"
+#include "runtime/tracing/trace_context.h"
 #include "tests/fuzz/input.h"
 
 namespace actord::fuzz {
@@ -74,6 +76,19 @@ void AccessTokens(const std::string& text) {
   }
 }
 
+// The text is a traceparent with a tracestate behind it.
+void Traces(const std::string& text) {
+  const size_t end = std::min(text.size(), runtime::kTraceparentBytes);
+  const auto trace =
+      runtime::ReadTraceContext(text.substr(0, end), text.substr(end));
+  if (!trace) return;
+  const std::string written = runtime::TraceparentOf(*trace);
+  Require(written.size() == runtime::kTraceparentBytes,
+          "a traceparent has one length");
+  Require(runtime::ReadTraceContext(written, trace->state) == trace,
+          "a trace reads back");
+}
+
 // Text of these parts reads back as these parts.
 void FromParts(Input input) {
   const runtime::Pid pid{
@@ -101,6 +116,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   actord::fuzz::NamesOfTheRuntime(text);
   actord::fuzz::NamesOfTheWire(text);
   actord::fuzz::AccessTokens(text);
+  actord::fuzz::Traces(text);
   actord::fuzz::FromParts({data, size});
   return 0;
 }

@@ -129,7 +129,7 @@ LAYERS = {
         "system",
         "files",
         "memory",
-        "counters",
+        "counters", "tracing",
         "process", "table",
         "settings",
         "scheduler",

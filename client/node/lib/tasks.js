@@ -69,6 +69,9 @@ export class Task {
     this.deadline = wire.timeOf(message.deadline);
     this.createTime = wire.timeOf(message.createTime);
     this.progress = message.progress ? wire.payloadOf(message.progress) : null;
+    // The W3C trace of the step that yielded; '': none.
+    this.traceparent = /** @type {string} */ (message.traceparent);
+    this.tracestate = /** @type {string} */ (message.tracestate);
     /** @type {'' | 'YIELD_ENDED' | 'LEASE_LOST'} */
     this.cancelReason = '';
     this.#beat = beat;

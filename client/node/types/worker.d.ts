@@ -34,6 +34,9 @@ export class Task {
   readonly createTime: Date | null;
   /** The progress that the last heartbeat of an earlier attempt reported. */
   readonly progress: Payload | null;
+  /** The W3C trace of the step that yielded; '': none. */
+  readonly traceparent: string;
+  readonly tracestate: string;
   get text(): string;
   json(): any;
   /** The task was taken back: no result of it will be used, unless the connection was

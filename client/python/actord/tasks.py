@@ -82,6 +82,9 @@ class Task:
         self.progress: Payload | None = (
             wire.payload_of(message.progress) if message.HasField("progress")
             else None)  # of the last heartbeat of an earlier attempt
+        # The W3C trace of the step that yielded; "": none.
+        self.traceparent: str = message.traceparent
+        self.tracestate: str = message.tracestate
         self.cancel_reason = ""  # YIELD_ENDED or LEASE_LOST
         self._beat = beat
 

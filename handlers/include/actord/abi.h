@@ -246,6 +246,12 @@ typedef struct actord_step_api {
    * ABORTED. If `init` refuses, the process ends as failed. A process that has
    * seen a cancel does not begin again: it ends as CANCELLED. */
   void (*continue_as)(actord_step* step, const actord_continuation* next);
+
+  /* The trace of the call in progress as a W3C traceparent, for logs and for
+   * headers; empty: none. Always empty for durable processes, whose steps may
+   * be repeated without it. Valid until the next call of this function, or the
+   * end of the call in progress. */
+  actord_bytes (*trace_parent)(actord_step* step);
 } actord_step_api;
 
 struct actord_step {

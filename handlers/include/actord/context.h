@@ -123,6 +123,10 @@ class Context {
   [[nodiscard]] Time now() const { return step_ ? out().now() : Time(); }
   // 64 uniformly random bits. Not for secrets.
   [[nodiscard]] uint64_t random() const { return step_ ? out().random() : 0; }
+  // As StepContext::TraceParent.
+  [[nodiscard]] std::string TraceParent() const {
+    return step_ ? out().TraceParent() : std::string();
+  }
   [[nodiscard]] std::string FormatPid(const Pid& pid) const {
     return step_ ? out().FormatPid(pid) : std::string();
   }

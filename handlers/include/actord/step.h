@@ -62,6 +62,13 @@ class StepContext {
     Require(offsetof(actord_step_api, max_payload_bytes));
     return step_->api->max_payload_bytes(step_);
   }
+  // The trace of this call as a W3C traceparent, for logs and for headers of
+  // requests to other systems; "": the call belongs to no trace, the process is
+  // durable, or the daemon is too old. Not for decisions.
+  [[nodiscard]] std::string TraceParent() const {
+    if (!Has(offsetof(actord_step_api, trace_parent))) return {};
+    return std::string(detail::View(step_->api->trace_parent(step_)));
+  }
 
  protected:
   friend class Context;  // context.h
