@@ -316,7 +316,8 @@ class FakeProcess {
             last.unseen.push_back(ToString(event.topic) +
                                   ToString(event.payload.bytes));
           }
-        }};
+        },
+        [](actord_step*) -> actord_bytes { return {}; }};
     return &kApi;
   }
 
