@@ -65,7 +65,7 @@ grpc::ServerGenericBidiReactor* StreamWorld::Service::CreateReactor(
   EXPECT_EQ(context->method(), "/actord.v1.ActorService/SendStream");
   return Stream::Begin(
       std::make_shared<SendStream>(*world_.runtime, world_.ids_, world_.streams,
-                                   Access()),
+                                   Access(), std::nullopt),
       *context, world_.unread_);
 }
 
