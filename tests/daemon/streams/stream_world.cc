@@ -1,6 +1,7 @@
 #include "tests/daemon/streams/stream_world.h"
 
 #include <cstdint>
+#include <optional>
 
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
