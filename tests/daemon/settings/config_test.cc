@@ -39,6 +39,7 @@ const std::map<std::string, Sample>& Samples() {
       {"admin.listen", {{"[::1]:1", "unix:/a"}, "[\"[::1]:1\", \"unix:/a\"]"}},
       {"admin.hosts", {{"actord.example"}, "[\"actord.example\"]"}},
       {"admin.api", {{"true"}, "true"}},
+      {"traces.propagate", {{"false"}, "false"}},
       {"admin.link_key", {{"/tmp/k"}, "\"/tmp/k\""}},
       {"admin.link_url", {{"https://a:1/b"}, "\"https://a:1/b\""}},
       {"tls.certificate", {{"/etc/a.pem"}, "\"/etc/a.pem\""}},
