@@ -19,9 +19,12 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/owned.h>
+#include <actord/result.h>
 #include <actord/values.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -286,14 +289,39 @@ class Command {
 };
 
 // The answer of a synchronous handler: a result or an error. Owns its bytes.
+// All conversions are implicit, so that a handler can return what it has.
 class [[nodiscard]] Reply {
  public:
   // An empty result.
   Reply() = default;
-  explicit Reply(std::string bytes, std::string content_type = {})
+  // A result. An empty content type means "application/json".
+  Reply(std::string bytes, std::string content_type = {})  // NOLINT
       : bytes_(std::move(bytes)), content_type_(std::move(content_type)) {}
-  Reply(Status error)  // NOLINT: implicit, so that a handler can return one
+  Reply(OwnedPayload result)  // NOLINT: implicit by intent
+      : bytes_(std::move(result.bytes)),
+        content_type_(std::move(result.content_type)) {}
+  // A copy of a Payload, or of any text.
+  template <typename View>
+  requires(std::convertible_to<const View&, Payload> &&
+           !std::same_as<View, std::string> &&
+           !std::same_as<View, OwnedPayload>)
+      Reply(const View& result)  // NOLINT: implicit by intent
+      : Reply(OwnedPayload(Payload(result))) {}
+
+  // An error. kOk is not an error: the text is then the result.
+  Reply(Status error)  // NOLINT: implicit by intent
       : code_(error.code()), bytes_(error.message()) {}
+  Reply(const Error& error)  // NOLINT: implicit by intent
+      : Reply(Status(error)) {}
+  Reply(Code code, std::string message)
+      : code_(code), bytes_(std::move(message)) {}
+
+  // The value of a Result as the result, or its error.
+  template <std::convertible_to<OwnedPayload> T>
+  Reply(const Result<T>& result)  // NOLINT: implicit by intent
+      : Reply(result.ok() ? Reply(OwnedPayload(*result))
+                          : Reply(result.status())) {}
+
   static Reply Text(std::string text) {
     return Reply(std::move(text), "text/plain");
   }

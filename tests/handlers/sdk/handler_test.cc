@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -87,6 +88,44 @@ TEST_F(HandlerTest, RepliesWithAnError) {
   const Answer& answer = RunSync();
   EXPECT_EQ(answer.code, Code::kNotFound);
   EXPECT_EQ(answer.payload.bytes, "nothing there");
+}
+
+TEST(Reply, IsMadeOfResults) {
+  const auto same = [](const Reply& reply, std::string_view bytes,
+                       std::string_view content_type) {
+    EXPECT_EQ(reply.code(), Code::kOk);
+    EXPECT_EQ(reply.bytes(), bytes);
+    EXPECT_EQ(reply.content_type(), content_type);
+  };
+  const std::string text = "2";
+  const OwnedPayload owned("3", "text/csv");
+  const Payload view = Payload::Text("4");
+  same({}, "", "");
+  same("1", "1", "");
+  same(text, "2", "");
+  same(std::string_view(text), "2", "");
+  same({"2", "text/html"}, "2", "text/html");
+  same(owned, "3", "text/csv");
+  same(OwnedPayload::Binary("5"), "5", "application/octet-stream");
+  same(view, "4", "text/plain");
+  same(Result<>(owned), "3", "text/csv");
+  same(Result<std::string>(text), "2", "");
+  same(Result<Payload>(view), "4", "text/plain");
+  same(Status(), "", "");
+}
+
+TEST(Reply, IsMadeOfErrors) {
+  const auto fails = [](const Reply& reply) {
+    EXPECT_EQ(reply.code(), Code::kNotFound);
+    EXPECT_EQ(reply.bytes(), "no book");
+    EXPECT_EQ(reply.content_type(), "");
+  };
+  const Error error = {Code::kNotFound, "no book"};
+  fails(error);
+  fails(Status(error));
+  fails({Code::kNotFound, "no book"});
+  fails(Result<>(error));
+  fails(Result<std::string>(error));
 }
 
 TEST_F(HandlerTest, ExceptionBecomesAnInternalError) {
