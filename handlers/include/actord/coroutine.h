@@ -87,6 +87,44 @@ void EndWith(const Result<T>& result, StepOutput& out) {
   EndWith(*result, out);
 }
 
+// Whether a process can end with an `R`, the value of Main's Task.
+template <typename R>
+inline constexpr bool kCanEndWith = requires(const R& result, StepOutput& out) {
+  EndWith(result, out);
+};
+template <>
+inline constexpr bool kCanEndWith<void> = true;
+template <typename T>
+inline constexpr bool kCanEndWith<Result<T>> = kCanEndWith<T>;
+
+// What Main's type says; its forms are listed at CoroutineProcess.
+template <typename Main>
+struct FormOfMain {
+  static constexpr bool kIsKnown = false;
+};
+template <typename R>
+struct KnownForm {
+  static constexpr bool kIsKnown = true;
+  static constexpr bool kHasResult = kCanEndWith<R>;
+};
+template <typename R, typename T>
+struct FormOfMain<Task<R> (T::*)(Context&)> : KnownForm<R> {};
+template <typename R, typename T>
+struct FormOfMain<Task<R> (T::*)(Context&, OwnedPayload)> : KnownForm<R> {};
+template <typename R, typename T>
+struct FormOfMain<Task<R> (T::*)(Context&, std::string_view, OwnedPayload)>
+    : KnownForm<R> {};
+
+// Whether `T` has a Main in one of these forms.
+template <typename T>
+constexpr bool HasKnownMain() {
+  if constexpr (requires { &T::Main; }) {
+    return FormOfMain<decltype(&T::Main)>::kIsKnown;
+  } else {
+    return false;
+  }
+}
+
 // `R`: the result type of Main's Task.
 template <typename R>
 void FinishMain(std::coroutine_handle<> main, StepOutput& out) {
@@ -233,6 +271,30 @@ class CoroutineProcess : public Process {
  private:
   template <typename T>
   friend class ProcessThunks;
+  template <typename T>
+  friend constexpr bool detail::IsProcessType();
+
+  // True if Main of `T` has a form that the SDK can run. Otherwise the
+  // compilation fails.
+  template <typename T>
+  static constexpr bool HasValidMain() {
+    static_assert(detail::HasKnownMain<T>(),
+                  "a coroutine needs one public Main: "
+                  "actord::Task<> Main(actord::Context& ctx); it may also take "
+                  "(ctx, actord::OwnedPayload input) or (ctx, std::string_view "
+                  "method, actord::OwnedPayload input)");
+    if constexpr (!detail::HasKnownMain<T>()) {
+      return false;
+    } else {
+      constexpr bool has_result =
+          detail::FormOfMain<decltype(&T::Main)>::kHasResult;
+      static_assert(has_result,
+                    "Main must return a Task of nothing, std::string, "
+                    "actord::OwnedPayload, or an actord::Result of one of "
+                    "them; make text of a number with std::to_string");
+      return has_result;
+    }
+  }
 
   detail::CoroutineBody body_;
 };

@@ -78,6 +78,17 @@ class PooledPromise {
   requires(!std::is_lvalue_reference_v<A>) AwaiterOf<A> await_transform(
       A&& awaitable)
   noexcept { return {awaitable}; }
+  // Everything else does not compile. `auto`, so that this error comes first.
+  template <typename A>
+  auto await_transform(A&&) noexcept {
+    static_assert(!Awaitable<std::remove_cvref_t<A>>,
+                  "a Task or wait can be awaited once: to await one that has "
+                  "a name, write co_await std::move(name)");
+    static_assert(Awaitable<std::remove_cvref_t<A>>,
+                  "co_await takes a Task, and the waits of actord::Context, "
+                  "such as ctx.Run or ctx.Receive");
+    return std::suspend_never{};
+  }
 
  protected:
   void Rethrow() {

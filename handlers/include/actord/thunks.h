@@ -7,10 +7,9 @@
 #pragma once
 
 #include <actord/abi.h>
-#include <actord/durable_checks.h>
 #include <actord/handler.h>
 #include <actord/process.h>
-#include <actord/text.h>
+#include <actord/type_checks.h>
 
 #include <concepts>
 #include <exception>
@@ -22,12 +21,6 @@
 #include <utility>
 
 namespace actord {
-
-class CoroutineProcess;
-
-// A process type that is a coroutine (coroutine.h).
-template <typename T>
-concept HasCoroutine = std::derived_from<T, CoroutineProcess>;
 
 // The C functions of process type `T`.
 template <typename T>
@@ -155,50 +148,6 @@ class ProcessThunks {
   }
 };
 
-namespace detail {
-
-template <typename T>
-constexpr bool HasValidMethods() {
-  for (size_t i = 0; i < std::size(T::kMethods); ++i) {
-    if (T::kMethods[i].name == nullptr) return false;
-    const std::string_view name = T::kMethods[i].name;
-    if (!IsDeclaredName(name)) return false;
-    for (size_t j = 0; j < i; ++j) {
-      if (name == T::kMethods[j].name) return false;
-    }
-  }
-  return true;
-}
-
-// True if `T` has any member of that name. The name is then ambiguous in a
-// class that inherits a second member of that name.
-struct SnapshotName {
-  int Snapshot;
-};
-struct RestoreName {
-  int Restore;
-};
-template <typename T, typename Name>
-struct Beside : T, Name {};
-template <typename T>
-constexpr bool NamesSnapshot() {
-  if constexpr (std::is_final_v<T>) {
-    return requires { &T::Snapshot; };
-  } else {
-    return !requires { &Beside<T, SnapshotName>::Snapshot; };
-  }
-}
-template <typename T>
-constexpr bool NamesRestore() {
-  if constexpr (std::is_final_v<T>) {
-    return requires { &T::Restore; };
-  } else {
-    return !requires { &Beside<T, RestoreName>::Restore; };
-  }
-}
-
-}  // namespace detail
-
 // NULL: `T` has no Snapshot or Restore.
 template <typename T>
 constexpr auto SnapshotThunk() -> decltype(actord_process_type::snapshot) {
@@ -220,48 +169,31 @@ constexpr auto RestoreThunk() -> decltype(actord_process_type::restore) {
 // The ABI table of process type `T`.
 template <typename T>
 constexpr actord_process_type MakeProcessType() {
-  static_assert(std::derived_from<T, Process>,
-                "a process type must derive from actord::Process");
-  static_assert(
-      std::default_initializable<T>,
-      "a process type needs a default constructor; its input goes to Init");
-  static_assert(IsDeclaredName(T::kName),
-                "kName must be 1 to 128 of [a-zA-Z0-9_.-]");
-  static_assert(detail::HasValidMethods<T>(),
-                "each name in kMethods must be unique and 1 to 128 of "
-                "[a-zA-Z0-9_.-]");
-  static_assert(sizeof(T) <= size_t{1} << 20,
-                "a process object must have at most 1 MiB");
-  static_assert(alignof(T) <= 64,
-                "a process object may be aligned to at most 64 bytes");
-  static_assert(
-      HasSnapshot<T> || !detail::NamesSnapshot<T>(),
-      "Snapshot must be public and const, and return a SnapshotResult");
-  static_assert(HasRestore<T> || !detail::NamesRestore<T>(),
-                "Restore must be public and take a std::string_view, a "
-                "const RestoreFrom& and a RestoreContext&");
-  static_assert(detail::CheckDurability<T, HasCoroutine<T>>());
-  uint32_t flags = 0;
-  if (T::kHandlesCancel) flags |= ACTORD_TYPE_HANDLES_CANCEL;
-  if (T::kBlocksThread) flags |= ACTORD_TYPE_BLOCKS_THREAD;
-  if (T::kTrapsExits) flags |= ACTORD_TYPE_TRAPS_EXITS;
-  if (T::kStopsChildren) flags |= ACTORD_TYPE_STOPS_CHILDREN;
-  return {sizeof(actord_process_type),
-          flags,
-          T::kName,
-          T::kDoc,
-          sizeof(T),
-          alignof(T),
-          T::kMethods,
-          std::size(T::kMethods),
-          &ProcessThunks<T>::Init,
-          &ProcessThunks<T>::Step,
-          &ProcessThunks<T>::Close,
-          SnapshotThunk<T>(),
-          RestoreThunk<T>(),
-          static_cast<uint32_t>(T::kDurability),
-          detail::FlatVersion<T>(),
-          HasFlatState<T> ? sizeof(T) : 0};
+  if constexpr (!detail::IsProcessType<T>()) {
+    return {};  // does not compile; the first error says why
+  } else {
+    uint32_t flags = 0;
+    if (T::kHandlesCancel) flags |= ACTORD_TYPE_HANDLES_CANCEL;
+    if (T::kBlocksThread) flags |= ACTORD_TYPE_BLOCKS_THREAD;
+    if (T::kTrapsExits) flags |= ACTORD_TYPE_TRAPS_EXITS;
+    if (T::kStopsChildren) flags |= ACTORD_TYPE_STOPS_CHILDREN;
+    return {sizeof(actord_process_type),
+            flags,
+            T::kName,
+            T::kDoc,
+            sizeof(T),
+            alignof(T),
+            T::kMethods,
+            std::size(T::kMethods),
+            &ProcessThunks<T>::Init,
+            &ProcessThunks<T>::Step,
+            &ProcessThunks<T>::Close,
+            SnapshotThunk<T>(),
+            RestoreThunk<T>(),
+            static_cast<uint32_t>(T::kDurability),
+            detail::FlatVersion<T>(),
+            HasFlatState<T> ? sizeof(T) : 0};
+  }
 }
 
 // The C functions of handler `T`. Make is for programs that host handlers
@@ -367,17 +299,17 @@ class HandlerThunks {
 // The ABI table of handler `T`.
 template <typename T>
 constexpr actord_command_handler MakeCommandHandler() {
-  static_assert(std::derived_from<T, Handler>,
-                "a command handler must derive from actord::Handler");
-  static_assert(IsDeclaredName(T::kCommand),
-                "kCommand must be 1 to 128 of [a-zA-Z0-9_.-]");
-  return {sizeof(actord_command_handler),
-          static_cast<uint32_t>(T::kMode),
-          T::kCommand,
-          T::kDoc,
-          &HandlerThunks<T>::Create,
-          &HandlerThunks<T>::Destroy,
-          &HandlerThunks<T>::Handle};
+  if constexpr (!detail::IsHandlerType<T>()) {
+    return {};  // does not compile; the first error says why
+  } else {
+    return {sizeof(actord_command_handler),
+            static_cast<uint32_t>(T::kMode),
+            T::kCommand,
+            T::kDoc,
+            &HandlerThunks<T>::Create,
+            &HandlerThunks<T>::Destroy,
+            &HandlerThunks<T>::Handle};
+  }
 }
 
 }  // namespace actord

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Process types that must not compile, and the text of the error.
+"""Types of plugins that must not compile, and the text of the first error.
 
 Usage: refused_types_test.py COMPILER INCLUDE_DIRECTORY
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 HEADER = """#include <actord/coroutine.h>
 #include <actord/plugin.h>
 #include <string_view>
+#include <utility>
 """
 FRAME = """
 struct Type : actord::{base} {{
@@ -22,8 +23,20 @@ struct Type : actord::{base} {{
 }};
 [[maybe_unused]] constexpr auto& kType = actord::kProcessType<Type>;
 """
+# The same without a name and methods, and as a command handler.
+BARE = """
+struct Type : actord::{base} {{
+  {body}
+}};
+[[maybe_unused]] constexpr auto& kType = actord::kProcessType<Type>;
+"""
+HANDLER = BARE.replace("kProcessType", "kCommandHandler")
+NAME = 'static constexpr const char* kName = "type";\n'
+METHODS = 'static constexpr actord::Method kMethods[] = {{"run", nullptr}};\n'
+COMMAND = 'static constexpr const char* kCommand = "text.upper";\n'
 STEP = "void Step(actord::Events, actord::StepOutput&) {}\n"
 MAIN = "actord::Task<> Main(actord::Context&) { co_return; }\n"
+WAITS = "actord::Task<> Main(actord::Context& ctx) { "
 IMAGE = "static constexpr auto kDurability = actord::Durability::kImage;\n"
 REPLAY = "static constexpr auto kDurability = actord::Durability::kReplay;\n"
 VERSION = "static constexpr uint32_t kStateVersion = 1;\n"
@@ -37,7 +50,8 @@ def flat(members, rest=""):
             "State state;\n" + rest)
 
 
-# Base class, body of the type, what the error says; None: the type compiles.
+# Base class, body of the type, what the first error says; None: the type compiles.
+# The frame is FRAME, unless a case ends with another one.
 CASES = [
     ("Process", flat("int64_t a; bool b; actord::Pid c[2];"), None),
     ("Process", flat("char text[64];"), None),
@@ -80,6 +94,51 @@ CASES = [
      "the only data member"),
     ("Process", flat("int a;").replace("kStateVersion = 1", "kStateVersion = 0"),
      "kStateVersion must be 1 or more"),
+    ("Process", NAME + METHODS + STEP, None, BARE),
+    ("Process", METHODS + STEP, 'const char* kName', BARE),
+    ("Process", "private: " + NAME + "public: " + METHODS + STEP, 'const char* kName', BARE),
+    ("Process", NAME + STEP, "kMethods[] = {{", BARE),
+    ("Process", NAME + STEP + "static constexpr actord::Method kMethods ="
+     ' {"run", nullptr};', "kMethods[] = {{", BARE),
+    ("CoroutineProcess", NAME + MAIN, "kMethods[] = {{", BARE),
+    ("Handler", NAME + METHODS + STEP, "must derive from actord::Process", BARE),
+    ("Process", "", "needs a step"),
+    ("Process", "void Step(actord::Events) {}", "needs a step"),
+    ("Process", STEP + "void Init(std::string) {}", "Init must be public"),
+    ("Process", STEP + "int Init(std::string_view, actord::Payload)"
+     " { return 0; }", "Init must be public"),
+    ("Process", STEP + "void Init(std::string_view, actord::Payload,"
+     " const actord::StepContext&) {}", None),
+    ("Process", STEP + "void Close(int) {}", "Close must be public"),
+    ("Process", STEP + "Type(int) {}", "needs a default constructor"),
+    ("CoroutineProcess", "", "a coroutine needs one public Main"),
+    ("CoroutineProcess", "private: " + MAIN, "a coroutine needs one public Main"),
+    ("CoroutineProcess", "void Main(actord::Context&) {}",
+     "a coroutine needs one public Main"),
+    ("CoroutineProcess", "actord::Task<> Main(actord::Context&,"
+     " std::string_view) { co_return; }", "a coroutine needs one public Main"),
+    ("CoroutineProcess", "actord::Task<int> Main(actord::Context&)"
+     " { co_return 1; }", "Main must return a Task of nothing"),
+    ("CoroutineProcess", "actord::Task<actord::Result<int>>"
+     " Main(actord::Context&) { co_return 1; }",
+     "Main must return a Task of nothing"),
+    ("CoroutineProcess", "actord::Task<actord::Result<std::string>>"
+     " Main(actord::Context&, actord::OwnedPayload) { co_return \"1\"; }", None),
+    ("CoroutineProcess", WAITS + "const int one = co_await 1; }",
+     "co_await takes a Task"),
+    ("CoroutineProcess", WAITS + "auto wait = ctx.Sleep({}); co_await wait; }",
+     "co_await std::move(name)"),
+    ("CoroutineProcess", WAITS + "auto wait = ctx.Sleep({});"
+     " co_await std::move(wait); }", None),
+    ("Handler", COMMAND + "actord::Reply Handle(const actord::Command&)"
+     " { return {}; }", None, HANDLER),
+    ("Handler", COMMAND + "actord::Result<> Handle(const actord::Command&)"
+     " { return {}; }", None, HANDLER),
+    ("Handler", "actord::Reply Handle(const actord::Command&) { return {}; }",
+     'const char* kCommand', HANDLER),
+    ("Handler", COMMAND, "a command handler needs, in its public part", HANDLER),
+    ("Handler", COMMAND + "void Handle(const actord::Command&) {}",
+     "a command handler needs, in its public part", HANDLER),
 ]
 
 
@@ -100,15 +159,18 @@ def precompile(compiler, include, folder):
 
 
 def check(compiler, include, folder, number, case):
-    base, body, says = case
+    base, body, says, *frame = case
     path = Path(folder, f"type_{number}.cc")
-    path.write_text(FRAME.format(base=base, body=body), encoding="utf-8")
+    [frame] = frame or [FRAME]
+    path.write_text(frame.format(base=base, body=body), encoding="utf-8")
     built = compile_with(compiler, include, "-fsyntax-only", "-include",
                          str(Path(folder, "sdk.h")), str(path))
     if says is None and built.returncode == 0:
         return None
-    if says is not None and built.returncode != 0 and says in built.stderr:
-        return None
+    if says is not None and built.returncode != 0:
+        errors = [line for line in built.stderr.splitlines() if "error:" in line]
+        if says in errors[0]:
+            return None
     return (f"{body}\nexpected: {says or 'compiles'}\n"
             f"got: {built.returncode}\n{built.stderr[:3000]}")
 
