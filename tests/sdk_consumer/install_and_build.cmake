@@ -105,6 +105,14 @@ run("${dev}" new "${new}")
 build("${new}" "${new}/build")
 run("${CMAKE_CTEST_COMMAND}" --test-dir "${new}/build" --no-tests=error
     --output-on-failure)
+file(COPY_FILE "${new}/build/my_2nd_till.so" "${new}/old.so")
+file(READ "${new}/my_2nd_till.cc" text)
+string(REPLACE "\"0.1.0\"" "\"0.2.0\"" raised "${text}")
+if(raised STREQUAL text)
+  message(FATAL_ERROR "the plugin of ./dev new has not the version 0.1.0")
+endif()
+file(WRITE "${new}/my_2nd_till.cc" "${raised}")
+run("${CMAKE_COMMAND}" --build "${new}/build" --target my_2nd_till)
 foreach(path IN ITEMS "${new}" "${WORK_DIR}/new/Till" "${WORK_DIR}/new/2nd"
                       "${WORK_DIR}/new/test"
                       "${SOURCE_DIR}/../till" till)
@@ -152,4 +160,6 @@ if(ACTORD)
       "${WORK_DIR}/cpp/greeter.so" "${WORK_DIR}/c/tally.so")
   run("${PYTHON}" "${SOURCE_DIR}/run_in_daemon.py" "${ACTORD}" "${ACTORCTL}"
       "${plain}/greeter.so" "${plain}/tally.so")
+  run("${PYTHON}" -B "${SOURCE_DIR}/upgrade_new_plugin.py" "${ACTORD}" "${ACTORCTL}"
+      my_2nd_till "${new}/old.so" "${new}/build/my_2nd_till.so")
 endif()
