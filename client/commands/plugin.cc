@@ -34,7 +34,33 @@ struct UpgradeCounts {
   uint64_t to_come = 0;
   uint64_t upgraded = 0;
   uint64_t declined = 0;
+  // Live processes of former versions, of types that the new version has.
+  uint64_t former = 0;
 };
+
+bool HasType(const v1::PluginVersion& version, const std::string& name) {
+  return std::any_of(
+      version.process_types().begin(), version.process_types().end(),
+      [&](const v1::ProcessTypeVersion& type) { return type.name() == name; });
+}
+
+// `loaded` is one of `all`.
+UpgradeCounts CountUpgrades(const v1::ListPluginsResponse& all,
+                            const v1::PluginVersion& loaded) {
+  UpgradeCounts counts;
+  for (const v1::ProcessTypeVersion& type : loaded.process_types()) {
+    counts.to_come += type.processes_to_come();
+    counts.upgraded += type.upgrades_total();
+    counts.declined += type.upgrades_declined_total();
+  }
+  for (const v1::PluginVersion& version : all.plugins()) {
+    if (&version == &loaded) continue;
+    for (const v1::ProcessTypeVersion& type : version.process_types()) {
+      if (HasType(loaded, type.name())) counts.former += type.processes_live();
+    }
+  }
+  return counts;
+}
 
 absl::StatusOr<UpgradeCounts> CountUpgrades(Invocation& invocation,
                                             const v1::Plugin& plugin) {
@@ -47,14 +73,9 @@ absl::StatusOr<UpgradeCounts> CountUpgrades(Invocation& invocation,
   if (!response.ok()) return response.status();
   for (auto version = response->plugins().rbegin();
        version != response->plugins().rend(); ++version) {
-    if (version->plugin().version() != plugin.version()) continue;
-    UpgradeCounts counts;
-    for (const v1::ProcessTypeVersion& type : version->process_types()) {
-      counts.to_come += type.processes_to_come();
-      counts.upgraded += type.upgrades_total();
-      counts.declined += type.upgrades_declined_total();
+    if (version->plugin().version() == plugin.version()) {
+      return CountUpgrades(*response, *version);
     }
-    return counts;
   }
   return absl::InternalError("the daemon does not list the loaded plugin");
 }
@@ -117,6 +138,21 @@ void WriteLoad(Invocation& invocation, const v1::LoadPluginResponse& loaded,
       });
 }
 
+// Says why live processes have kept their former version.
+void WriteFormer(Invocation& invocation, const UpgradeCounts& counts) {
+  if (counts.former == 0) return;
+  invocation.err()
+      << "actorctl: "
+      << (counts.former == 1 ? "1 process stays in its old version: "
+                             : WithThousands(counts.former) +
+                                   " processes stay in their old version: ")
+      << (counts.declined > 0
+              ? "the daemon's log says why the first of each type has declined"
+              : "a live process continues in the new version if its type has "
+                "a Snapshot and the new type has a Restore")
+      << "\n";
+}
+
 ExitStatus RunLoad(Invocation& invocation, const LoadOptions& options) {
   v1::LoadPluginRequest request;
   request.set_path(options.path);
@@ -131,6 +167,7 @@ ExitStatus RunLoad(Invocation& invocation, const LoadOptions& options) {
   const auto counts = WaitForProcesses(invocation, loaded->plugin());
   if (!counts.ok()) return invocation.Fail(counts.status());
   WriteLoad(invocation, *loaded, &*counts);
+  if (!options.new_processes_only) WriteFormer(invocation, *counts);
   return ExitStatus::kDone;
 }
 
@@ -214,9 +251,9 @@ Examples:
 )";
 
 constexpr char kLoadFooter[] = R"(
-Never overwrite a file that is loaded: install the new file under another name, and rename
-it afterwards if you like. PATH is a path on the daemon's machine, below one of the daemon's
-plugin directories (--plugin-dir of actord), absolute or relative to them.
+PATH is a path on the daemon's machine, below one of the daemon's plugin directories
+(--plugin-dir of actord), absolute or relative to them. The daemon loads a private copy: you
+can overwrite, rename or remove the file while the daemon runs.
 
 New processes use the new version. Live processes continue in it if their type can hand
 over its state. --wait waits until each has continued in it or has declined; without

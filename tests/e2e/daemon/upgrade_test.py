@@ -292,9 +292,24 @@ class Cli(UpgradeCase):
     def test_a_declining_process_is_not_waited_for(self):
         self.actor.submit("ledger")
         self.install("versions_3")
-        text = self.output("plugin", "load", "versions_3.so", "--wait")
-        self.assertRegex(text, r"Upgraded: +0\n")
-        self.assertRegex(text, r"Declined: +1\n")
+        done = self.actorctl("plugin", "load", "versions_3.so", "--wait")
+        self.assertRegex(done.stdout, r"Upgraded: +0\n")
+        self.assertRegex(done.stdout, r"Declined: +1\n")
+        self.assertRegex(done.stderr, r"^actorctl: 1 process stays in its old version: "
+                         r"the daemon's log says why .*\n$")
+
+    def test_processes_that_cannot_upgrade_are_counted(self):
+        for _ in range(2):
+            self.actor.submit("ledger")
+        self.install("versions_4")
+        done = self.actorctl("plugin", "load", "versions_4.so", "--wait")
+        self.assertRegex(done.stdout, r"Processes told: +0\n")
+        self.assertRegex(done.stderr, r"^actorctl: 2 processes stay in their old "
+                         r"version: .* a Snapshot and the new type has a Restore\n$")
+        self.install("versions_2")
+        # The newest version takes them over.
+        self.assertRegex(self.output("plugin", "load", "versions_2.so", "--wait"),
+                         r"Upgraded: +2\n")
 
     def test_complaints(self):
         self.assert_complains(NOT_FOUND, "there is no file", "plugin", "load",

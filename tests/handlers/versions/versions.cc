@@ -55,6 +55,7 @@ class Ledger : public actord::Process {
     }
     return text.str();
   }
+#ifndef WITHOUT_RESTORE
   actord::Status Restore(std::string_view, const actord::RestoreFrom& from,
                          actord::RestoreContext& context) {
 #ifdef REFUSES
@@ -72,6 +73,7 @@ class Ledger : public actord::Process {
     return {};
 #endif
   }
+#endif
 
   void Step(actord::Events events, actord::StepOutput& out) {
     for (const actord::Event event : events) {
