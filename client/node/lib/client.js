@@ -3,7 +3,8 @@
 import { Attempts, DEFAULT_ATTEMPTS, DEFAULT_TIMEOUT_MS, Deadline, pause }
   from './attempts.js';
 import { findEndpoint } from './endpoint.js';
-import { ActordError, errorOfRpc } from './errors.js';
+import { ActordError, DeadlineExceeded, errorOfRpc } from './errors.js';
+import { checkOptions } from './options.js';
 import { ActorService } from './proto.js';
 import { SendStream } from './send_stream.js';
 import { Watch } from './watch.js';
@@ -30,6 +31,7 @@ export class Client {
 
   /** @param {ClientOptions} [options] */
   constructor(options = {}) {
+    checkOptions('Client', options);
     const endpoint = findEndpoint(options);
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxAttempts = DEFAULT_ATTEMPTS } = options;
     new Deadline(timeoutMs); // throws if it is none
@@ -54,6 +56,7 @@ export class Client {
    * @param {string} processType @param {Data} [input] @param {SubmitOptions} [options]
    */
   async submit(processType, input, options = {}) {
+    checkOptions('submit', options);
     const request = wire.submitRequest(processType, input, options);
     return wire.submittedOf(await this.#perform('Submit', request, options,
       request.requestId !== ''));
@@ -63,6 +66,7 @@ export class Client {
    * @param {Target} pid @param {Data} [payload] @param {MessageOptions} [options]
    */
   async send(pid, payload, options = {}) {
+    checkOptions('send', options);
     const { messageId = wire.newId() } = options;
     const response = await this.#perform('Send',
       wire.sendRequest(pid, payload, options, messageId), options, messageId !== '');
@@ -76,6 +80,7 @@ export class Client {
    * @param {Target} pid @param {Data} [payload] @param {MessageOptions} [options]
    */
   async call(pid, payload, options = {}) {
+    checkOptions('call', options);
     const { messageId = '' } = options;
     return wire.replyOf(await this.#perform('Call',
       wire.sendRequest(pid, payload, options, messageId), options, messageId !== ''));
@@ -86,23 +91,29 @@ export class Client {
    * @param {Omit<SubmitOptions, 'onNameConflict'> & {check?: boolean}} [options]
    */
   async run(processType, input, options = {}) {
-    const { timeoutMs = this.timeoutMs, signal, check } = options;
+    checkOptions('run', options);
+    const { timeoutMs = this.timeoutMs, check, ...start } = options;
     const deadline = new Deadline(timeoutMs);
     const { pid } = await this.submit(processType, input, {
-      ...options, onNameConflict: 'FAIL', timeoutMs: deadline.remaining(),
+      ...start, timeoutMs: deadline.remaining(),
     });
     try {
       return await this.awaitOutcome(pid, {
-        check, signal, timeoutMs: deadline.remaining(),
+        check, signal: start.signal, timeoutMs: deadline.remaining(),
       });
     } catch (error) {
       if (error instanceof ActordError) error.pid = pid;
+      if (error instanceof DeadlineExceeded) {
+        error.message += `; process ${pid} goes on, and awaitOutcome('${pid}') waits for `
+          + 'its end';
+      }
       throw error;
     }
   }
 
   /** @param {Target} pid @param {CallOptions & {check?: boolean}} [options] */
   async awaitOutcome(pid, options = {}) {
+    checkOptions('awaitOutcome', options);
     return wire.outcomeOf(
       await this.#perform('Await', { pid: wire.pidOf(pid) }, options, true),
       options.check ?? true);
@@ -113,6 +124,7 @@ export class Client {
    * @param {CallOptions & {deadlineMs?: number}} [options]
    */
   async cancel(pid, reason = '', options = {}) {
+    checkOptions('cancel', options);
     const { deadlineMs } = options;
     return wire.receiptOf((await this.#perform('Cancel', {
       pid: wire.pidOf(pid), reason,
@@ -122,6 +134,7 @@ export class Client {
 
   /** @param {Target} pid @param {string} [reason] @param {CallOptions} [options] */
   async terminate(pid, reason = '', options = {}) {
+    checkOptions('terminate', options);
     return wire.receiptOf((await this.#perform('Terminate',
       { pid: wire.pidOf(pid), reason }, options, true)).receipt);
   }
@@ -132,6 +145,7 @@ export class Client {
    *   [options]
    */
   async completeYield(token, result, options = {}) {
+    checkOptions('completeYield', options);
     const response = await this.#perform('CompleteYield',
       wire.completeRequest(token, result, options), options, true);
     return {
@@ -142,6 +156,7 @@ export class Client {
 
   /** @param {Target} pid @param {CallOptions} [options] */
   async describe(pid, options = {}) {
+    checkOptions('describe', options);
     return wire.processOf((await this.#perform('GetProcess',
       { pid: wire.pidOf(pid) }, options, true)).process);
   }
@@ -152,6 +167,7 @@ export class Client {
    * @returns {AsyncGenerator<Process, void, undefined>}
    */
   ps(processType = '', options = {}) {
+    checkOptions('ps', options);
     return this.#pages('ListProcesses', wire.listRequest(processType, options), options,
       (page) => page.processes.map(wire.processOf));
   }
@@ -162,6 +178,7 @@ export class Client {
    * @returns {AsyncGenerator<Yield, void, undefined>}
    */
   yields(command = '', options = {}) {
+    checkOptions('yields', options);
     const { pid = '', pageSize = 1000 } = options;
     const request = { command, pid: wire.pidOf(pid), pageSize, pageToken: '' };
     return this.#pages('ListYields', request, options,
@@ -170,11 +187,13 @@ export class Client {
 
   /** @param {string} [processType] @param {WatchOptions} [options] */
   watch(processType = '', options = {}) {
+    checkOptions('watch', options);
     return new Watch(this, processType, options);
   }
 
   /** @param {CallOptions & {maxUnacknowledged?: number}} [options] */
   sendStream(options = {}) {
+    checkOptions('sendStream', options);
     const { maxUnacknowledged = 10_000, timeoutMs = this.timeoutMs, signal } = options;
     return new SendStream(this, maxUnacknowledged, timeoutMs, signal);
   }
@@ -184,6 +203,7 @@ export class Client {
    * @param {CallOptions & {repeatable?: boolean}} [options] @returns {Promise<any>}
    */
   async invoke(method, request = {}, options = {}) {
+    checkOptions('invoke', options);
     const definition = Object.hasOwn(ActorService.service, method)
       ? ActorService.service[method] : undefined;
     if (!definition || definition.requestStream || definition.responseStream) {

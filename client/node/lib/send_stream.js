@@ -3,6 +3,7 @@
 import { Deadline, LONGEST_TIMER_MS, Patience, pause } from './attempts.js';
 import { ActordError, DeadlineExceeded, ItemsRefused, Unavailable, errorOfRpc }
   from './errors.js';
+import { checkOptions } from './options.js';
 import { SendBook } from './send_book.js';
 import * as wire from './wire.js';
 
@@ -57,6 +58,7 @@ export class SendStream {
    * @param {Omit<MessageOptions, 'timeoutMs' | 'signal'>} [options]
    */
   async send(pid, payload, options = {}) {
+    checkOptions('SendStream.send', options);
     const request = wire.sendRequest(pid, payload, options,
       options.messageId ?? wire.newId());
     if (this.#queued || this.#closing || this.#error !== null

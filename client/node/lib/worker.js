@@ -4,6 +4,7 @@ import { backoff, DEFAULT_TIMEOUT_MS, Deadline, LONGEST_TIMER_MS, pause }
   from './attempts.js';
 import { Client } from './client.js';
 import { ActordError, DeadlineExceeded, Unavailable, errorOfRpc } from './errors.js';
+import { checkOptions } from './options.js';
 import { TaskBook, completion, failure } from './tasks.js';
 
 /**
@@ -44,6 +45,7 @@ export class Worker {
 
   /** @param {WorkerOptions} [options] */
   constructor(options = {}) {
+    checkOptions('Worker', options);
     const { client, name = '', concurrency = DEFAULT_CONCURRENCY,
       stopTimeoutMs = DEFAULT_TIMEOUT_MS, onWarning } = options;
     this.#book = new TaskBook(this.#commands, name, concurrency);
@@ -59,13 +61,17 @@ export class Worker {
    * @param {string} pattern @param {(task: Task) => unknown} carryOut
    * @param {{attempts?: number}} [options]
    */
-  command(pattern, carryOut, { attempts } = {}) {
+  command(pattern, carryOut, options = {}) {
+    checkOptions('Worker.command', options);
+    const { attempts } = options;
     this.#commands.push({ pattern, function: carryOut, maxAttempts: attempts });
     return this;
   }
 
   /** @param {{signals?: NodeJS.Signals[]}} [options] */
-  async run({ signals = ['SIGTERM', 'SIGINT'] } = {}) {
+  async run(options = {}) {
+    checkOptions('Worker.run', options);
+    const { signals = ['SIGTERM', 'SIGINT'] } = options;
     const signalled = () => (this.#stopping ? this.close() : this.stop());
     for (const signal of signals) process.on(signal, signalled);
     try {
@@ -75,7 +81,10 @@ export class Worker {
     }
   }
 
-  async start({ timeoutMs = DEFAULT_TIMEOUT_MS } = {}) {
+  /** @param {{timeoutMs?: number}} [options] */
+  async start(options = {}) {
+    checkOptions('Worker.start', options);
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     /** @type {NodeJS.Timeout | undefined} */
     let timer;
     /** @type {Promise<void>} */

@@ -62,6 +62,38 @@ test('payloads say truly what they are', async (t) => {
   assert.throws(() => new actord.Payload(Buffer.from([0xff])).text, TypeError);
 });
 
+test('options that a method does not take are refused', async (t) => {
+  const client = clientOf(t);
+  const refused = async (make, text) => {
+    const error = await caught((async () => { await make(); })());
+    assert.ok(error instanceof TypeError, String(error));
+    assert.equal(error.message, text);
+  };
+  await refused(() => client.send('@bulk', 5, { timeout: 5 }),
+    'send takes no option "timeout"; did you mean timeoutMs?');
+  await refused(() => client.send('@bulk', 5, 'add'),
+    "the options of send must be an object, not 'add'");
+  await refused(() => client.call('@bulk', 5, null),
+    'the options of call must be an object, not null');
+  await refused(() => client.run('echo', 'x', { timeout_ms: 5 }),
+    'run takes no option "timeout_ms"; did you mean timeoutMs?');
+  await refused(() => client.submit('echo', 'x', { piority: 5 }),
+    'submit takes no option "piority"; did you mean priority?');
+  await refused(() => client.describe('@a', { topic: 'x' }),
+    'describe takes no option "topic"; it takes timeoutMs, signal');
+  await refused(() => client.ps('echo', { stat: 'IDLE' }),
+    'ps takes no option "stat"; did you mean state?');
+  await refused(() => client.watch('echo', { resumetoken: '' }),
+    'watch takes no option "resumetoken"; did you mean resumeToken?');
+  await refused(() => client.sendStream().send('@a', 1, { tpoic: 'x' }),
+    'SendStream.send takes no option "tpoic"; did you mean topic?');
+  await refused(() => new actord.Client({ adress: '127.0.0.1:1' }),
+    'Client takes no option "adress"; did you mean address?');
+  await refused(() => new actord.Worker(client),
+    'Worker takes no option "address"; it takes client, name, concurrency, '
+    + 'stopTimeoutMs, onWarning');
+});
+
 test('run submits and awaits', async (t) => {
   const client = clientOf(t);
   assert.deepEqual((await client.run('echo', [1])).json(), [1]);
@@ -76,6 +108,7 @@ test('run submits and awaits', async (t) => {
   const late = await fails(client.run('probe', '', { method: 'idle', timeoutMs: 2000 }),
     actord.DeadlineExceeded, 'DEADLINE_EXCEEDED', '');
   assert.equal((await client.describe(late.pid)).method, 'idle');
+  assert.ok(late.message.includes(`goes on, and awaitOutcome('${late.pid}')`), late);
 });
 
 test('calls are aborted, also in the pause before another attempt', async (t) => {
