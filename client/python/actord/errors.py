@@ -23,6 +23,15 @@ def status_code(number: int) -> grpc.StatusCode:
     return _CODES.get(number, grpc.StatusCode.UNKNOWN)
 
 
+def with_hint(code: grpc.StatusCode, message: str) -> str:
+    """The message, which also says how to give JSON if the process wants JSON and
+    has got a str."""
+    if (code == grpc.StatusCode.INVALID_ARGUMENT
+            and "text/plain, not application/json" in message):
+        message += "; a str is sent as text/plain: give JSON as json="
+    return message
+
+
 class ActordError(Exception):
     """A call or an item of a stream failed.
 
@@ -162,8 +171,8 @@ class ProcessFailed(ActordError):
     failure's; `reason` is its FailureReason, such as "FAILED" or "CANCELLED"."""
 
     def __init__(self, outcome: Outcome, failure: Failure) -> None:
-        super().__init__(failure.message, code=failure.code,
-                         reason=str(failure.reason))
+        super().__init__(with_hint(failure.code, failure.message),
+                         code=failure.code, reason=str(failure.reason))
         self.failure = failure
         self.outcome = outcome
         self.pid = outcome.pid
@@ -228,12 +237,21 @@ def make(message: str, code: grpc.StatusCode, reason: str,
 def of_rpc(error: Any) -> ActordError:
     """The exception for a grpc.RpcError of a call, whether sync or asyncio."""
     code, message = error.code(), error.details() or ""
+    message = with_hint(code, message)
     packed = next((value for key, value in error.trailing_metadata() or ()
                    if key == _DETAILS), None)
     if packed is None:
         return make(message, code, "")
     reason, more = _details(packed)
     return make(message, code, reason, **more)
+
+
+def explain_running(error: ActordError, pid: str) -> None:
+    """Adds the process that `run` has started to the error that ended its wait."""
+    error.pid = pid
+    if isinstance(error, DeadlineExceeded):
+        error.message += (f"; process {pid} goes on, and await_outcome(\"{pid}\") "
+                          "waits for its end")
 
 
 def of_refusal(refusal: Any) -> ActordError:

@@ -92,7 +92,18 @@ class Loop(DaemonCase):
                 await client.describe("1.1.1.1")
             with self.assertRaises(actord.DeadlineExceeded) as caught:
                 await client.run("probe", method="idle", timeout=0.1)
-            self.assertTrue(caught.exception.pid)
+            self.assertIn(f'process {caught.exception.pid} goes on',
+                          str(caught.exception))
+        self.run_async(body)
+
+    def test_text_for_a_process_that_wants_json(self):
+        async def body(client):
+            with self.assertRaises(actord.InitRefused) as caught:
+                await client.submit("order", '{"order": "A-1"}')
+            self.assertRegex(str(caught.exception), "give JSON as json=$")
+            with self.assertRaises(actord.InitRefused) as caught:
+                await client.submit("order", json={"order": "A-1"})
+            self.assertNotIn("json=", str(caught.exception))
         self.run_async(body)
 
     def test_many_calls_wait_at_once(self):

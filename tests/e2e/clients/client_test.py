@@ -85,7 +85,7 @@ class Calls(DaemonCase):
         outcome = self.client.run("probe", "broken", method="throw", check=False)
         self.assertEqual(outcome.failure.reason, actord.FailureReason.EXCEPTION)
         self.assertRaises(ValueError, lambda: outcome.text)
-        with self.assertRaises(actord.DeadlineExceeded) as caught:
+        with self.assertRaisesRegex(actord.DeadlineExceeded, "goes on") as caught:
             self.client.run("probe", method="idle", timeout=0.2)
         self.assertIsInstance(caught.exception, TimeoutError)
         self.assertEqual(self.client.describe(caught.exception.pid).method, "idle")

@@ -104,7 +104,7 @@ class Client(ConnectedClient):
             return await self.await_outcome(pid, check=check,
                                             timeout=deadline.remaining())
         except errors.ActordError as error:
-            error.pid = pid
+            errors.explain_running(error, pid)
             raise
 
     async def await_outcome(self, pid: Target, *, check: bool = True,
