@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/usage/nearest.h"
+#include "identity/names/nearest.h"
 
 namespace actord::client {
 namespace {
@@ -81,7 +81,7 @@ std::string HelpFor(const CLI::App& command) {
 
 std::string NoSuchCommand(const CLI::App& command, const std::string& word) {
   return CommandWords(command) + " has no command " + Quoted(word) +
-         DidYouMean(NearestName(word, CommandNames(command)));
+         DidYouMean(identity::NearestName(word, CommandNames(command)));
 }
 
 std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
@@ -92,7 +92,7 @@ std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
     if (word.size() < 2 || word.front() != '-' || word == "--") continue;
     const std::string name = OptionOf(word);
     return CommandWords(command) + " has no option " + Quoted(name) +
-           DidYouMean(NearestName(name, OptionNames(command)));
+           DidYouMean(identity::NearestName(name, OptionNames(command)));
   }
   if (!command.get_subcommands(nullptr).empty()) {
     return NoSuchCommand(command, extra.front());

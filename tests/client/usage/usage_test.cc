@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client/cli/address.h"
-#include "client/usage/nearest.h"
+#include "identity/names/nearest.h"
 #include "nlohmann/json.hpp"
 #include "tests/client/cli/cli_run.h"
 
@@ -38,7 +38,8 @@ TEST(NearestName, IsTheNameThatIsMeant) {
                          {"", ""},                   //
                          {"submit-everything", ""},  // too much of it
                          {std::string(100'000, 's'), ""}}) {
-    EXPECT_EQ(NearestName(typed, known), nearest) << typed.substr(0, 20);
+    EXPECT_EQ(identity::NearestName(typed, known), nearest)
+        << typed.substr(0, 20);
   }
 }
 

@@ -1,9 +1,9 @@
-#include "client/usage/nearest.h"
+#include "identity/names/nearest.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace actord::client {
+namespace actord::identity {
 namespace {
 
 constexpr size_t kMaxCompared = 64;
@@ -42,10 +42,14 @@ std::string NearestName(std::string_view typed,
   const std::string* nearest = nullptr;
   size_t least = kMaxWrong + 1;
   for (const std::string& name : known) {
-    const size_t wrong = typed.size() >= kMinBeginning &&
-                                 std::string_view(name).starts_with(typed)
-                             ? 1
-                             : Distance(typed, name);
+    const bool begins = typed.size() >= kMinBeginning &&
+                        std::string_view(name).starts_with(typed);
+    // At least as many characters are missing or too much.
+    if (!begins && (name.size() > typed.size() + kMaxWrong ||
+                    typed.size() > name.size() + kMaxWrong)) {
+      continue;
+    }
+    const size_t wrong = begins ? 1 : Distance(typed, name);
     if (wrong < least && wrong * 3 <= std::max(typed.size(), name.size())) {
       nearest = &name;
       least = wrong;
@@ -54,4 +58,4 @@ std::string NearestName(std::string_view typed,
   return nearest == nullptr ? "" : *nearest;
 }
 
-}  // namespace actord::client
+}  // namespace actord::identity

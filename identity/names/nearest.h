@@ -1,11 +1,14 @@
-// The name that a user may have meant. Pure.
+// The name that a user may have meant.
+//
+// Thread-safety: a pure function. Its time is bounded: names of another length
+// are not compared.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace actord::client {
+namespace actord::identity {
 
 // The known name that is nearest to `typed`: it begins with `typed`, or at most
 // a third of its characters, and at most three, are wrong, missing, too much or
@@ -13,4 +16,4 @@ namespace actord::client {
 std::string NearestName(std::string_view typed,
                         const std::vector<std::string>& known);
 
-}  // namespace actord::client
+}  // namespace actord::identity
