@@ -89,6 +89,11 @@ class WatchPrinter {
   void Finish() { writer_.Finish(); }
   // The number of events given with --count was reached.
   [[nodiscard]] bool complete() const { return complete_; }
+  // OK if the daemon has answered at least once. Otherwise the reason of the
+  // last failed attempt to connect.
+  [[nodiscard]] absl::Status Unreached() const {
+    return was_connected_ ? absl::OkStatus() : last_break_;
+  }
 
  private:
   void Print(const WatchLine& line) { writer_.Add(LineItem(line)); }
@@ -123,6 +128,8 @@ class WatchPrinter {
   uint64_t events_ = 0;
   bool complete_ = false;
   bool broken_ = false;
+  bool was_connected_ = false;
+  absl::Status last_break_;
 };
 
 void WatchPrinter::Show(const v1::Process& process) {
@@ -187,10 +194,12 @@ ProcessWatchOptions WatchPrinter::Options() {
   watch.on_missed = [this](uint64_t count) { Missed(count); };
   watch.on_told = [this] { Flush(); };
   watch.on_connected = [this] {
+    was_connected_ = true;
     if (std::exchange(broken_, false)) invocation_.Complain("connected again");
   };
   watch.on_broken = [this](const absl::Status& why, absl::Duration delay) {
     broken_ = true;
+    last_break_ = why;
     invocation_.Complain(
         "no connection to the daemon at " +
         DescribeUnreached(invocation_.options().endpoint(), why) +
@@ -227,8 +236,9 @@ ExitStatus RunWatch(Invocation& invocation,
   if (invocation.environment().cancellation.cancelled()) {
     return ExitStatus::kInterrupted;
   }
-  return timeout.rang() && !enough.rang() ? ExitStatus::kDeadline
-                                          : ExitStatus::kDone;
+  if (timeout.rang() && !enough.rang()) return ExitStatus::kDeadline;
+  const absl::Status unreached = printer.Unreached();
+  return unreached.ok() ? ExitStatus::kDone : invocation.Fail(unreached);
 }
 
 constexpr char kWatchFooter[] = R"(
@@ -241,7 +251,8 @@ no longer keeps the events since then, watch reports the missed events on standa
 and prints the live processes, unless --no-snapshot is given. JSON and YAML have lines for
 this: MISSED, SNAPSHOT, SNAPSHOT_END.
 
-Runs until it is interrupted (130), until --for is over, or until --count events. At the end
+Runs until it is interrupted (130), until --for is over (5 if the daemon was never reached), or
+until --count events. At the end
 it prints the token with which to resume; after --count the last few events may be repeated.
 
 Examples:

@@ -111,6 +111,15 @@ TEST_F(WatchCommand, EndsAfterTheTimeOfFor) {
   EXPECT_THAT(wrong.err, HasSubstr("--for: "));
 }
 
+TEST_F(WatchCommand, FailsIfTheDaemonWasNotReachedInTheTimeOfFor) {
+  // "Connection refused" at once.
+  const CliResult result =
+      Run({"watch", "--address", "127.0.0.1:1", "--for", "300ms"});
+  EXPECT_EQ(result.status, ExitStatus::kUnavailable);
+  EXPECT_THAT(result.err,
+              HasSubstr("actorctl: cannot reach the daemon at 127.0.0.1:1: "));
+}
+
 TEST_F(WatchCommand, EndsWhenInterrupted) {
   daemon_.watches = {{Page("1", true, true, {"p-1"})}};
   Cancellation cancellation;
