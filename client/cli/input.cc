@@ -21,6 +21,23 @@ namespace {
 
 constexpr size_t kChunkBytes = size_t{256} << 10;
 
+// Unit: bytes.
+constexpr size_t kMaxReasonBytes = 120;
+constexpr char kPlainText[] = "text/plain";
+
+bool LooksLikeJson(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos &&
+         (text[first] == '{' || text[first] == '[');
+}
+
+// With the place of the first error. A long quotation is left out.
+std::string WhyNotJson(const std::string& text) {
+  std::string why(CheckJson(text).message());
+  if (why.size() > kMaxReasonBytes) why.resize(why.find(", near"));
+  return why;
+}
+
 absl::Status FileError(const std::string& name, int error) {
   return UsageError(name + ": " + std::generic_category().message(error));
 }
@@ -152,9 +169,24 @@ absl::StatusOr<v1::Payload> ReadPayload(const std::string& argument,
   return payload;
 }
 
+absl::StatusOr<v1::Payload> ReadPayload(Invocation& invocation,
+                                        const std::string& argument,
+                                        const std::string& content_type) {
+  const Environment& environment = invocation.environment();
+  auto payload = ReadPayload(argument, content_type, environment.stdin_fd,
+                             environment.cancellation);
+  if (payload.ok() && content_type.empty() &&
+      payload->content_type() == kPlainText && LooksLikeJson(payload->data())) {
+    invocation.Complain("the text looks like JSON, but is " +
+                        WhyNotJson(payload->data()) +
+                        "; it is sent as text/plain");
+  }
+  return payload;
+}
+
 std::string GuessContentType(const std::string& data) {
   if (data.empty() || CheckJson(data).ok()) return "";
-  return IsUtf8(data) ? "text/plain" : "application/octet-stream";
+  return IsUtf8(data) ? kPlainText : "application/octet-stream";
 }
 
 }  // namespace actord::client

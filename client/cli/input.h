@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "actord/v1/payload.pb.h"
 #include "client/calls/cancellation.h"
+#include "client/cli/invocation.h"
 
 namespace actord::client {
 
@@ -62,6 +63,12 @@ absl::StatusOr<v1::Payload> ReadPayload(const std::string& argument,
                                         const std::string& content_type,
                                         int stdin_fd,
                                         Cancellation& cancellation);
+
+// The same for a command. Warns on standard error if the data begins like JSON,
+// is not JSON, and is sent as text/plain because no content type was given.
+absl::StatusOr<v1::Payload> ReadPayload(Invocation& invocation,
+                                        const std::string& argument,
+                                        const std::string& content_type);
 
 // Returns "" (which means JSON) for JSON and for empty data, text/plain for
 // other UTF-8, and application/octet-stream otherwise.

@@ -28,9 +28,8 @@ ExitStatus RunCall(Invocation& invocation, const CallFlags& options) {
   request.set_topic(options.topic);
   request.set_message_id(options.message_id);
   if (options.has_payload) {
-    const Environment& environment = invocation.environment();
-    auto payload = ReadPayload(options.payload, options.content_type,
-                               environment.stdin_fd, environment.cancellation);
+    auto payload =
+        ReadPayload(invocation, options.payload, options.content_type);
     if (!payload.ok()) return invocation.Fail(payload.status(), "PAYLOAD");
     *request.mutable_payload() = *std::move(payload);
   }

@@ -24,7 +24,7 @@ struct CompleteOptions {
 };
 
 absl::StatusOr<v1::CompleteYieldRequest> MakeRequest(
-    const CompleteOptions& options, const Environment& environment) {
+    Invocation& invocation, const CompleteOptions& options) {
   v1::CompleteYieldRequest request;
   request.set_token(options.token);
   if (!options.error.empty()) {
@@ -34,8 +34,7 @@ absl::StatusOr<v1::CompleteYieldRequest> MakeRequest(
     request.mutable_error()->set_message(options.message);
     return request;
   }
-  auto result = ReadPayload(options.result, options.content_type,
-                            environment.stdin_fd, environment.cancellation);
+  auto result = ReadPayload(invocation, options.result, options.content_type);
   if (!result.ok()) return result.status();
   *request.mutable_result() = *std::move(result);
   return request;
@@ -54,7 +53,7 @@ ExitStatus StatusOf(Answer answer) {
 }
 
 ExitStatus RunComplete(Invocation& invocation, const CompleteOptions& options) {
-  const auto request = MakeRequest(options, invocation.environment());
+  const auto request = MakeRequest(invocation, options);
   if (!request.ok()) return invocation.Fail(request.status());
   const auto response =
       invocation.client().CompleteYield(*request, invocation.Quick());

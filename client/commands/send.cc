@@ -70,7 +70,6 @@ ExitStatus SendMany(Invocation& invocation, const SendOptions& options,
 }
 
 ExitStatus RunSend(Invocation& invocation, const SendOptions& options) {
-  const Environment& environment = invocation.environment();
   if (options.file == "-" && options.payload == "-") {
     return invocation.Fail(
         UsageError("standard input cannot be both PAYLOAD and --from-file"));
@@ -87,8 +86,8 @@ ExitStatus RunSend(Invocation& invocation, const SendOptions& options) {
   request.set_topic(options.topic);
   request.set_message_id(options.message_id);
   if (options.has_payload) {
-    auto payload = ReadPayload(options.payload, options.content_type,
-                               environment.stdin_fd, environment.cancellation);
+    auto payload =
+        ReadPayload(invocation, options.payload, options.content_type);
     if (!payload.ok()) return invocation.Fail(payload.status(), "PAYLOAD");
     *request.mutable_payload() = *std::move(payload);
   }

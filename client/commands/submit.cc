@@ -122,7 +122,6 @@ ExitStatus SubmitMany(Invocation& invocation, const SubmitOptions& options,
 }
 
 ExitStatus RunSubmit(Invocation& invocation, const SubmitOptions& options) {
-  const Environment& environment = invocation.environment();
   if (!options.file.empty() && !options.request_id.empty()) {
     return invocation.Fail(UsageError(
         "--request-id is for one process; in a file, each item has its own"));
@@ -147,8 +146,7 @@ ExitStatus RunSubmit(Invocation& invocation, const SubmitOptions& options) {
   if (options.is_durable) request.set_durability(v1::DURABILITY_DURABLE);
   if (options.is_volatile) request.set_durability(v1::DURABILITY_VOLATILE);
   if (options.has_input) {
-    auto input = ReadPayload(options.input, options.content_type,
-                             environment.stdin_fd, environment.cancellation);
+    auto input = ReadPayload(invocation, options.input, options.content_type);
     if (!input.ok()) return invocation.Fail(input.status(), "INPUT");
     *request.mutable_input() = *std::move(input);
   }

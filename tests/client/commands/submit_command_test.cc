@@ -50,6 +50,28 @@ TEST_F(SubmitCommand, ReadsInputFromFilesAndStandardInput) {
   EXPECT_FALSE(daemon_.log().submits.back().has_input());
 }
 
+TEST_F(SubmitCommand, WarnsOfTextThatLooksLikeJson) {
+  const CliResult broken = Run({"submit", "echo", R"({"customer":"acme")"});
+  EXPECT_EQ(broken.status, ExitStatus::kDone);
+  EXPECT_EQ(broken.out, "p-0\n");
+  EXPECT_THAT(broken.err,
+              testing::MatchesRegex(
+                  "actorctl: the text looks like JSON, but is not valid JSON "
+                  "at byte 19[^\n]*; it is sent as text/plain\n"));
+  EXPECT_EQ(daemon_.log().submits.back().input().content_type(), "text/plain");
+  // A long quotation would not help.
+  EXPECT_EQ(Run({"submit", "echo", "[\"" + std::string(1000, 'x')}).err,
+            "actorctl: the text looks like JSON, but is not valid JSON at byte "
+            "1003; it is sent as text/plain\n");
+  EXPECT_NE(Run({"submit", "echo", "-"}, {.stdin_text = "[1"}).err, "");
+  for (const std::string text : {"hello", R"({"a": 1})", "", "say {x}"}) {
+    EXPECT_EQ(Run({"submit", "echo", text}).err, "") << text;
+  }
+  EXPECT_EQ(Run({"submit", "echo", "{bad", "--content-type", "text/plain"}).err,
+            "");
+  EXPECT_EQ(Run({"submit", "echo", "-"}, {.stdin_text = "{\xff"}).err, "");
+}
+
 TEST_F(SubmitCommand, WaitPrintsTheResultByteForByte) {
   EXPECT_EQ(Run({"submit", "echo", "x", "--wait"}).out, "x");
   EXPECT_EQ(
