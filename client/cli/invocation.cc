@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "client/calls/error.h"
 #include "client/cli/tls_options.h"
 #include "client/output/text.h"
@@ -87,6 +88,12 @@ ExitStatus Invocation::Fail(const absl::Status& status,
   return ExitStatusOf(status);
 }
 
+void Invocation::SayEmpty(const ListWriter& list, const std::string& text) {
+  if (list.empty() && ForPeople() && environment_.err_is_terminal) {
+    err() << OneLine(text) << '\n';
+  }
+}
+
 void Invocation::Complain(const std::string& text) {
   err() << Red("actorctl:", err_colour_) << ' '
         << identity::RedactTokens(OneLine(text)) << '\n';
@@ -102,12 +109,30 @@ std::string DescribeUnreached(const Endpoint& endpoint,
          (hint.empty() ? "" : "; " + hint);
 }
 
+namespace {
+
+// The daemon speaks to all clients, and names calls; a user of actorctl has
+// commands.
+std::string InCommands(absl::string_view message) {
+  return absl::StrReplaceAll(message,
+                             {{"; GetStatus lists the known types",
+                               "; \"actorctl status\" lists the known types"},
+                              {"; GetStatus lists its methods",
+                               "; \"actorctl status\" lists its methods"},
+                              {", as ListDeadLetters tells it",
+                               "; \"actorctl dead-letters\" lists the ids"}});
+}
+
+}  // namespace
+
 std::string Describe(const absl::Status& status) {
   const ErrorDetails details = DetailsOf(status);
-  std::string text =
-      OneLine({status.message().data(), status.message().size()});
+  std::string text = OneLine(InCommands(status.message()));
   if (text.empty()) text = absl::StatusCodeToString(status.code());
   if (!details.reason.empty()) text += " (" + OneLine(details.reason) + ")";
+  if (details.reason == "TOKEN_MISSING") {
+    text += "; give --token-file or set ACTORD_TOKEN_FILE";
+  }
   if (details.retry_delay) {
     text += "; try again in " + ShortDuration(*details.retry_delay);
   }

@@ -141,9 +141,15 @@ std::string HandshakeHint(const Endpoint& endpoint, std::string_view message) {
     return message.find(text) != std::string_view::npos;
   };
   const bool is_closed = says("Socket closed") || says("reset by peer");
-  if (endpoint.address.starts_with("unix:")) return "";
+  constexpr std::string_view kClosed =
+      "the daemon closed the connection; it may have ended: see its log";
+  if (endpoint.address.starts_with("unix:")) {
+    return std::string(is_closed ? kClosed : "");
+  }
   if (!endpoint.has_tls()) {
-    return is_closed ? "if the daemon serves TLS, give --tls-ca" : "";
+    return is_closed ? std::string(kClosed) +
+                           "; if the daemon serves TLS, give --tls-ca"
+                     : "";
   }
   if (says("certificate verify failed")) {
     return "--tls-ca is not the authority of the daemon's certificate, or that "
@@ -161,11 +167,13 @@ std::string HandshakeHint(const Endpoint& endpoint, std::string_view message) {
            "damaged";
   }
   if (!is_closed) return "";
-  return endpoint.tls.certificate.empty()
-             ? "if the daemon requires a certificate, give --tls-certificate "
-               "and --tls-key"
-             : "if the daemon does not accept the certificate, give one of an "
-               "authority in its tls.client_ca";
+  return std::string(kClosed) + (endpoint.tls.certificate.empty()
+                                     ? "; if the daemon requires a "
+                                       "certificate, give --tls-certificate "
+                                       "and --tls-key"
+                                     : "; if the daemon does not accept the "
+                                       "certificate, give one of an "
+                                       "authority in its tls.client_ca");
 }
 
 }  // namespace actord::client

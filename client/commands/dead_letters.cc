@@ -109,6 +109,7 @@ ExitStatus List(Invocation& invocation, const ListOptions& options) {
       [&] { writer.EndPage(); });
   if (!status.ok()) return invocation.Fail(status);
   writer.Finish();
+  invocation.SayEmpty(writer, "no dead letter matches");
   return ExitStatus::kDone;
 }
 
@@ -216,6 +217,7 @@ ExitStatus Drop(Invocation& invocation, const DropOptions& options) {
 constexpr char kDeadLettersFooter[] = R"(
 A dead letter is a message that a process sent and that could not be delivered, or a
 message that was still in a mailbox when its process ended. The daemon keeps the newest.
+Without a command, dead-letters lists them.
 
 Examples:
   actorctl dead-letters list --reason mailbox-full
@@ -349,12 +351,19 @@ void AddDeadLetters(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "dead-letters", "List, resend and drop undeliverable messages");
   command->footer(kDeadLettersFooter);
-  command->require_subcommand(1);
+  command->require_subcommand(0, 1);
   command->fallthrough();
   AddListLetters(*command, chosen);
   AddShowLetter(*command, chosen);
   AddResendLetter(*command, chosen);
   AddDropLetters(*command, chosen);
+  // CLI11 runs this after the callback of a subcommand.
+  command->callback([command, &chosen] {
+    if (!command->get_subcommands().empty()) return;
+    chosen = [](Invocation& invocation) {
+      return List(invocation, ListOptions());
+    };
+  });
 }
 
 }  // namespace actord::client

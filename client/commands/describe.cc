@@ -79,7 +79,8 @@ ExitStatus WriteFailure(Invocation& invocation,
   return ExitStatus::kDone;
 }
 
-// Shows the failure of a process that has ended; without one, the error.
+// Shows the failure of a process that has ended. Without one, the error, and
+// where the result is, if the daemon keeps it.
 ExitStatus DescribeEnded(Invocation& invocation, const std::string& pid,
                          const absl::Status& ended) {
   // The holder of the name is alive, or the name is unknown.
@@ -92,7 +93,14 @@ ExitStatus DescribeEnded(Invocation& invocation, const std::string& pid,
       invocation.client().ListFailures(request, invocation.Quick());
   // An older daemon does not know the call.
   if (!response.ok() || response->failures().empty()) {
-    return invocation.Fail(ended);
+    const ExitStatus status = invocation.Fail(ended);
+    v1::AwaitRequest await;
+    await.set_pid(pid);
+    // The process has ended, so the answer comes at once.
+    if (invocation.client().Await(await, invocation.Quick()).ok()) {
+      invocation.Complain("\"actorctl await " + pid + "\" prints its result");
+    }
+    return status;
   }
   return WriteFailure(invocation, response->failures(0));
 }
@@ -103,6 +111,13 @@ ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
   const auto response =
       invocation.client().GetProcess(request, invocation.Quick());
   if (!response.ok()) {
+    // A PID has neither a slash nor an @.
+    if (DetailsOf(response.status()).reason == "INVALID_PID" &&
+        pid.find('/') != std::string::npos) {
+      return invocation.Fail(
+          UsageError(OneLine(pid) + " is not a PID; a name begins with @: @" +
+                     OneLine(pid)));
+    }
     return DescribeEnded(invocation, pid, response.status());
   }
   const v1::Process& process = response->process();

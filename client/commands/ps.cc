@@ -100,6 +100,7 @@ ExitStatus RunPs(Invocation& invocation, const PsOptions& options) {
       [&] { writer.EndPage(); });
   if (!status.ok()) return invocation.Fail(status);
   writer.Finish();
+  invocation.SayEmpty(writer, "no process matches");
   return ExitStatus::kDone;
 }
 

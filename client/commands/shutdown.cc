@@ -116,7 +116,7 @@ ExitStatus RunShutdown(Invocation& invocation, const ShutdownOptions& options) {
 }
 
 constexpr char kShutdownFooter[] = R"(
-Prints how many processes ended by themselves and how many were forced, and then waits until
+Prints how many processes ended in time and how many were forced, and then waits until
 the daemon has exited: its store is closed, and its addresses are free. If that takes longer than
 30s, or than --timeout, the exit status is 6. To cut a drain short, run the command again with
 --mode now. If a service manager holds the sockets of the daemon, the command does not wait.

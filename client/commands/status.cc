@@ -1,6 +1,8 @@
 // actorctl status
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,33 @@ std::string BootTreeText(v1::BootTree tree) {
   }
 }
 
+// Dormant processes are live, and are not in memory, which the limit is about.
+std::string LiveProcesses(const v1::GetStatusResponse& status) {
+  const uint64_t live = status.counters().processes_live();
+  const uint64_t dormant = status.counters().processes_dormant();
+  const uint64_t most = status.limits().max_processes();
+  const bool is_full = most != 0 && live >= dormant + most;
+  return WithThousands(live) + (most == 0 ? "" : " of " + WithThousands(most)) +
+         " live (" + (is_full ? "full, " : "") + WithThousands(dormant) +
+         " dormant)";
+}
+
+// The counters of limits that have refused something, by their names:
+// "3 process, 1 memory".
+std::string ReachedLimits(const v1::Counters& counters) {
+  constexpr std::string_view kEnd = "_limit_total";
+  const Json json = ToJson(counters);
+  std::string text;
+  for (const auto& [name, value] : json.items()) {
+    if (!name.ends_with(kEnd) || value == 0) continue;
+    std::string limit = name.substr(0, name.size() - kEnd.size());
+    std::replace(limit.begin(), limit.end(), '_', ' ');
+    text += (text.empty() ? "" : ", ") + WithThousands(value.get<uint64_t>()) +
+            " " + limit;
+  }
+  return text.empty() ? "none" : text;
+}
+
 Fields Overview(const v1::GetStatusResponse& status) {
   const v1::Counters& counters = status.counters();
   return {
@@ -45,8 +74,7 @@ Fields Overview(const v1::GetStatusResponse& status) {
       {"Workers", std::to_string(status.workers())},
       {"Boot tree", BootTreeText(status.boot_tree())},
       {"Processes",
-       WithThousands(counters.processes_live()) + " live (" +
-           WithThousands(counters.processes_dormant()) + " dormant), " +
+       LiveProcesses(status) + ", " +
            WithThousands(counters.processes_started_total()) + " started, " +
            WithThousands(counters.processes_ended_total()) + " ended, " +
            WithThousands(counters.processes_failed_total()) +
@@ -70,22 +98,7 @@ Fields Overview(const v1::GetStatusResponse& status) {
            WithThousands(counters.watch_events_total()) + " events (" +
            WithThousands(counters.watch_events_kept()) + " kept), " +
            WithThousands(counters.watch_events_missed_total()) + " missed"},
-      {"Limits reached",
-       WithThousands(counters.mailbox_limit_total() +
-                     counters.mailbox_owner_limit_total()) +
-           " mailbox, " +
-           WithThousands(counters.process_limit_total() +
-                         counters.process_type_limit_total() +
-                         counters.process_owner_limit_total()) +
-           " processes, " + WithThousands(counters.yield_limit_total()) +
-           " yields, " +
-           WithThousands(counters.external_yield_limit_total() +
-                         counters.yield_owner_limit_total()) +
-           " external yields, " +
-           WithThousands(counters.payload_limit_total()) + " payloads, " +
-           WithThousands(counters.step_limit_total()) + " steps, " +
-           WithThousands(counters.lifetime_limit_total()) + " lifetime, " +
-           WithThousands(counters.watch_limit_total()) + " watches"},
+      {"Limits reached", ReachedLimits(counters)},
       {"Upgrades", WithThousands(counters.upgrades_total()) + ", " +
                        WithThousands(counters.upgrades_declined_total()) +
                        " declined"},

@@ -69,6 +69,7 @@ ExitStatus RunYields(Invocation& invocation, const YieldsOptions& options) {
       [&] { writer.EndPage(); });
   if (!status.ok()) return invocation.Fail(status);
   writer.Finish();
+  invocation.SayEmpty(writer, "no command waits for an answer");
   return ExitStatus::kDone;
 }
 

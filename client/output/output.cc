@@ -32,6 +32,7 @@ ListWriter::ListWriter(std::ostream& out, const OutputStyle& style,
 }
 
 void ListWriter::Add(const Item& item) {
+  empty_ = false;
   switch (style_.format) {
     case Format::kTable:
     case Format::kWide:

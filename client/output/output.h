@@ -51,6 +51,8 @@ class ListWriter {
   void Add(const Item& item);
   void EndPage();
   void Finish();
+  // Nothing was added.
+  [[nodiscard]] bool empty() const { return empty_; }
 
  private:
   void AddRow(std::vector<std::string> cells);
@@ -61,6 +63,7 @@ class ListWriter {
   const OutputStyle style_;
   const std::vector<Column> columns_;
   bool first_ = true;
+  bool empty_ = true;
   bool headings_written_ = false;
   std::vector<std::vector<std::string>> page_;
   std::vector<size_t> widths_;

@@ -267,6 +267,10 @@ class FakeDaemon::Service final : public FakeLists {
     if (type == "forbid") {
       return MakeError(StatusCode::PERMISSION_DENIED, "FORBIDDEN", "no");
     }
+    if (type == "locked") {
+      return MakeError(StatusCode::UNAUTHENTICATED, "TOKEN_MISSING",
+                       "the call has no token");
+    }
     v1::Outcome outcome;
     if (type == "echo" || type == "busy") {
       *outcome.mutable_result() = request.input();
@@ -276,7 +280,8 @@ class FakeDaemon::Service final : public FakeLists {
       outcome.mutable_failure()->set_message(daemon_.failure_message);
     } else if (type != "never") {
       return MakeError(StatusCode::NOT_FOUND, "UNKNOWN_PROCESS_TYPE",
-                       "no process type \"" + type + "\"");
+                       "no plugin has the process type \"" + type +
+                           "\"; GetStatus lists the known types");
     }
     const std::string pid = "p-" + std::to_string(outcomes_.size());
     outcome.set_pid(pid);

@@ -10,6 +10,7 @@
 //             `busy_answers` times; then like echo
 //   drain     UNAVAILABLE, DRAINING, with a retry delay
 //   forbid    PERMISSION_DENIED
+//   locked    UNAUTHENTICATED, TOKEN_MISSING
 //   other     NOT_FOUND, UNKNOWN_PROCESS_TYPE
 //
 // Thread-safety: a test sets the members before the calls that use them. The
@@ -20,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +53,8 @@ class FakeDaemon {
 
   // The answers; the test sets them.
   std::vector<v1::Process> processes;
+  // PIDs of processes that GetProcess answers with PROCESS_ENDED.
+  std::set<std::string> ended;
   std::vector<v1::Yield> yields;
   std::vector<v1::Name> names;
   // The answers to calls, by PID and topic; other calls are NOT_FOUND. Each

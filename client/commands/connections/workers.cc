@@ -71,6 +71,7 @@ ExitStatus ListWorkers(Invocation& invocation, const WorkersOptions& options) {
       [&] { writer.EndPage(); });
   if (!status.ok()) return invocation.Fail(status);
   writer.Finish();
+  invocation.SayEmpty(writer, "no worker is connected");
   return ExitStatus::kDone;
 }
 

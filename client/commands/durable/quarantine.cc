@@ -81,6 +81,7 @@ ExitStatus ListQuarantined(Invocation& invocation,
       [&] { writer.EndPage(); });
   if (!status.ok()) return invocation.Fail(status);
   writer.Finish();
+  invocation.SayEmpty(writer, "no process is in quarantine");
   return ExitStatus::kDone;
 }
 

@@ -128,8 +128,13 @@ class StuckSearch {
       if (status.ok()) status = Suspect(state);
     }
     if (status.ok()) status = AddSuspects();
-    if (status.ok()) writer_.Finish();
-    return status;
+    if (!status.ok()) return status;
+    writer_.Finish();
+    invocation_.SayEmpty(writer_,
+                         "no command and no process has waited for "
+                         "more than " +
+                             ShortDuration(now_ - latest_));
+    return absl::OkStatus();
   }
 
  private:
@@ -269,7 +274,7 @@ class StuckSearch {
     switch (process.state()) {
       case v1::PROCESS_STATE_RUNNING:
         stuck.what = "STEP";
-        stuck.why = "has run the same step since the first look" + messages;
+        stuck.why = "has been in one step for over 1s" + messages;
         break;
       case v1::PROCESS_STATE_READY:
         stuck.what = "READY";
@@ -277,9 +282,9 @@ class StuckSearch {
         break;
       default:
         stuck.what = "MAILBOX";
-        stuck.why = "is blocked on " +
-                    CountedNoun(process.yields_outstanding(), "yield") +
-                    ", and reads no messages" + messages;
+        stuck.why = "waits for " +
+                    CountedNoun(process.yields_outstanding(), "command") +
+                    " and takes no messages" + messages;
         break;
     }
     return stuck;

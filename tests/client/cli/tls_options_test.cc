@@ -137,7 +137,9 @@ TEST(HandshakeHint, SaysWhatMayBeRight) {
   const auto hint = [](const Endpoint& endpoint, const char* message) {
     return HandshakeHint(endpoint, message);
   };
-  EXPECT_THAT(hint(plain, "Socket closed"), HasSubstr("give --tls-ca"));
+  EXPECT_EQ(hint(plain, "Socket closed"),
+            "the daemon closed the connection; it may have ended: see its log; "
+            "if the daemon serves TLS, give --tls-ca");
   EXPECT_THAT(hint(authority, "Socket closed"),
               HasSubstr("give --tls-certificate and --tls-key"));
   EXPECT_THAT(hint(both, "Connection reset by peer"),
@@ -152,7 +154,9 @@ TEST(HandshakeHint, SaysWhatMayBeRight) {
               HasSubstr("--tls-key does not belong"));
   EXPECT_EQ(hint(both, "Connection refused"), "");
   EXPECT_EQ(hint(plain, "Connection refused"), "");
-  EXPECT_EQ(hint(Endpoint("unix:/s", "", both.tls), "Socket closed"), "");
+  EXPECT_EQ(hint(Endpoint("unix:/s", "", both.tls), "Socket closed"),
+            "the daemon closed the connection; it may have ended: see its log");
+  EXPECT_EQ(hint(Endpoint("unix:/s", "", both.tls), "Connection refused"), "");
 }
 
 }  // namespace

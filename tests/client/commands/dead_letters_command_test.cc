@@ -100,10 +100,16 @@ TEST_F(DeadLettersCommand, DropTakesIdsOrAll) {
   EXPECT_EQ(Run({"dead-letters", "drop", "--all"}).out, "0 dropped\n");
 }
 
+TEST_F(DeadLettersCommand, ListsWithoutACommand) {
+  Add("d.1");
+  EXPECT_THAT(Run({"dead-letters"}).out, testing::HasSubstr("d.1"));
+  EXPECT_EQ(Run({"dead-letters", "-o", "name"}).out, "d.1\n");
+  EXPECT_EQ(Run({"dead-letters", "drop", "d.1"}).out, "1 dropped\n");
+}
+
 TEST_F(DeadLettersCommand, UsageErrorsMakeNoCall) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{
-           {"dead-letters"},
            {"dead-letters", "burn"},
            {"dead-letters", "show"},
            {"dead-letters", "resend"},

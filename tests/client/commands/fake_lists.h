@@ -92,6 +92,14 @@ class FakeLists : public v1::ActorService::CallbackService {
       *response->mutable_process() = process;
       return Answer(context, grpc::Status::OK);
     }
+    if (request->pid().find('/') != std::string::npos) {
+      return Answer(context, MakeError(grpc::StatusCode::INVALID_ARGUMENT,
+                                       "INVALID_PID", "not a PID", "pid"));
+    }
+    if (daemon_.ended.contains(request->pid())) {
+      return Answer(context, MakeError(grpc::StatusCode::FAILED_PRECONDITION,
+                                       "PROCESS_ENDED", "it has ended"));
+    }
     return Answer(context, NoProcess(request->pid()));
   }
 

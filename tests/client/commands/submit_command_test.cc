@@ -50,6 +50,12 @@ TEST_F(SubmitCommand, ReadsInputFromFilesAndStandardInput) {
   EXPECT_FALSE(daemon_.log().submits.back().has_input());
 }
 
+TEST_F(SubmitCommand, NamesACommandInsteadOfACallOfTheDaemon) {
+  EXPECT_EQ(Run({"submit", "nosuch"}).err,
+            "actorctl: no plugin has the process type \"nosuch\"; \"actorctl "
+            "status\" lists the known types (UNKNOWN_PROCESS_TYPE)\n");
+}
+
 TEST_F(SubmitCommand, WarnsOfTextThatLooksLikeJson) {
   const CliResult broken = Run({"submit", "echo", R"({"customer":"acme")"});
   EXPECT_EQ(broken.status, ExitStatus::kDone);

@@ -140,7 +140,7 @@ class Waiting(FailureCase):
         self.assertRegex(found[pid]["why"], r"^waits \S+ for manual\.approve; no "
                                             r"worker subscribes to it$")
         self.assertEqual(found[deaf]["what"], "MAILBOX")
-        self.assertIn("reads no messages; 1 message waits", found[deaf]["why"])
+        self.assertIn("takes no messages; 1 message waits", found[deaf]["why"])
         self.assertRegex(self.output("stuck", "--older-than", "0s", "--type",
                                      "probe"), rf"{pid} +probe +\S+ +waits ")
 

@@ -35,8 +35,8 @@ export function groupsOfYields(yields, now) {
 }
 
 const WHYS = {
-  BLOCKED: (one) => `is blocked on ${counted(one.yieldsOutstanding, "command")}, and reads no messages`,
-  RUNNING: () => "runs the same step as before",
+  BLOCKED: (one) => `waits for ${counted(one.yieldsOutstanding, "command")} and takes no messages`,
+  RUNNING: () => "has been in one step since the answer before",
   READY: () => "is ready, and no worker has run it",
 };
 

@@ -1,0 +1,78 @@
+// The next step that an error or an empty list names.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/client/commands/commands_fixture.h"
+
+namespace actord::client {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+class Hints : public Commands {};
+
+TEST_F(Hints, EndedProcessHasItsResultInAwait) {
+  const std::string pid = Submitted("echo");
+  daemon_.ended = {pid, "p-99"};
+  EXPECT_EQ(
+      Run({"describe", pid}).err,
+      "actorctl: it has ended (PROCESS_ENDED)\nactorctl: \"actorctl await " +
+          pid + "\" prints its result\n");
+  // Its result is not kept.
+  EXPECT_EQ(Run({"describe", "p-99"}).err,
+            "actorctl: it has ended (PROCESS_ENDED)\n");
+}
+
+TEST_F(Hints, NameBeginsWithAnAt) {
+  const CliResult result = Run({"describe", "tanks/1"});
+  EXPECT_EQ(result.status, ExitStatus::kUsage);
+  EXPECT_EQ(result.err,
+            "actorctl: tanks/1 is not a PID; a name begins with @: @tanks/1\n");
+}
+
+TEST_F(Hints, MissingTokenNamesTheOption) {
+  EXPECT_EQ(Run({"submit", "locked"}).err,
+            "actorctl: the call has no token (TOKEN_MISSING); give "
+            "--token-file or set ACTORD_TOKEN_FILE\n");
+}
+
+TEST_F(Hints, EmptyListIsExplainedAtATerminalAlone) {
+  for (const std::string command : {"ps", "yields", "names", "dead-letters"}) {
+    const CliResult result = Run({command}, {.err_is_terminal = true});
+    EXPECT_EQ(result.out, "") << command;
+    EXPECT_THAT(result.err, testing::MatchesRegex("no [a-z ]+\n")) << command;
+    EXPECT_EQ(Run({command}).err, "") << command;
+    EXPECT_EQ(Run({command, "-o", "json"}, {.err_is_terminal = true}).err, "")
+        << command;
+  }
+  v1::Process process;
+  process.set_pid("q-1");
+  daemon_.processes.push_back(process);
+  EXPECT_EQ(Run({"ps"}, {.err_is_terminal = true}).err, "");
+}
+
+TEST_F(Hints, StatusShowsTheLimitThatIsReached) {
+  v1::GetStatusResponse& status = daemon_.status;
+  status.mutable_limits()->set_max_processes(20);
+  status.mutable_counters()->set_processes_live(21);
+  status.mutable_counters()->set_processes_dormant(2);
+  EXPECT_THAT(Run({"status"}).out,
+              ContainsRegex("Processes: +21 of 20 live \\(2 dormant\\), "));
+  EXPECT_THAT(Run({"status"}).out, ContainsRegex("Limits reached: +none\n"));
+  status.mutable_counters()->set_processes_live(22);
+  status.mutable_counters()->set_process_limit_total(1234);
+  status.mutable_counters()->set_memory_limit_total(1);
+  const std::string full = Run({"status"}).out;
+  EXPECT_THAT(full, HasSubstr("22 of 20 live (full, 2 dormant), "));
+  EXPECT_THAT(full, HasSubstr("1,234 process"));
+  EXPECT_THAT(full, HasSubstr("1 memory"));
+  EXPECT_THAT(full, Not(HasSubstr("mailbox")));
+}
+
+}  // namespace
+}  // namespace actord::client
