@@ -4,6 +4,7 @@
 #include "daemon/calls/actor_service.h"
 #include "daemon/operations/carry_out.h"
 #include "daemon/operations/find_process.h"
+#include "daemon/plugins/near_type.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
@@ -15,8 +16,9 @@ namespace actord::daemon {
 void ActorService::Submit(const Caller& caller, v1::SubmitRequest& request,
                           UnaryAnswer<v1::SubmitResponse> answer) {
   CarryOutSubmit(runtime_, caller.access(), context_.request_ids, &request,
-                 [answer](const absl::StatusOr<runtime::Pid>& pid,
-                          bool duplicate, bool delivered) {
+                 [answer, &catalog = context_.catalog](
+                     const absl::StatusOr<runtime::Pid>& pid, bool duplicate,
+                     bool delivered) {
                    v1::SubmitResponse response;
                    if (pid.ok()) {
                      response.set_pid(runtime::FormatPid(*pid));
@@ -25,7 +27,9 @@ void ActorService::Submit(const Caller& caller, v1::SubmitRequest& request,
                    }
                    response.set_duplicate(duplicate);
                    response.set_delivered(delivered);
-                   answer.Finish(pid.status(), response);
+                   answer.Finish(pid.ok() ? pid.status()
+                                          : NameNearType(pid.status(), catalog),
+                                 response);
                  });
 }
 

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <future>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -86,6 +87,22 @@ TEST_F(ServiceTest, SubmitNamesTheError) {
     EXPECT_EQ(status.error_code(), c.code) << c.reason;
     EXPECT_EQ(ReasonIn(status), c.reason);
     EXPECT_EQ(FieldIn(status), c.field);
+  }
+}
+
+TEST_F(ServiceTest, SubmitNamesTheTypeThatWasMeant) {
+  for (const auto& [type, text] : std::map<std::string, std::string>{
+           {"ecoh",
+            "no plugin has the process type \"ecoh\"; did you mean \"echo\"?"},
+           {"nosuch",
+            "no plugin has the process type \"nosuch\"; GetStatus lists the "
+            "known types"}}) {
+    v1::SubmitRequest request;
+    request.set_process_type(type);
+    v1::SubmitResponse response;
+    const grpc::Status status = Submit(request, response);
+    EXPECT_EQ(status.error_message(), text);
+    EXPECT_EQ(ReasonIn(status), "UNKNOWN_PROCESS_TYPE");
   }
 }
 
