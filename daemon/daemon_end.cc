@@ -139,12 +139,12 @@ ExitStatus Daemon::Run() {
   }
   logger_.Log(
       ran_out_of_time ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,
-      absl::StrCat(
-          "ended: ", result.report.ended, " processes ended by themselves, ",
-          result.report.forced, " were forced",
-          store_ == nullptr ? ""
-                            : absl::StrCat(", ", result.report.kept,
-                                           " durable ones stay in the store")));
+      absl::StrCat("ended: ", result.report.ended, " processes ended in time, ",
+                   result.report.forced, " had to be forced",
+                   store_ == nullptr
+                       ? ""
+                       : absl::StrCat(", ", result.report.kept,
+                                      " durable ones stay in the store")));
   return status;
 }
 

@@ -104,9 +104,11 @@ absl::Status Daemon::OpenStore() {
   store_ = *std::move(store);
   const runtime::RecoveryReport& report = store_->journal().report();
   logger_.Info(report.is_new
-                   ? absl::StrCat("made the store ", config_.store.directory)
-                   : absl::StrCat("opened the store ", config_.store.directory,
-                                  ", incarnation ", report.incarnation));
+                   ? absl::StrCat("created the store in \"",
+                                  config_.store.directory, "\"")
+                   : absl::StrCat("opened the store in \"",
+                                  config_.store.directory, "\", incarnation ",
+                                  report.incarnation));
   if (!report.cut.empty()) logger_.Warning(absl::StrCat("store: ", report.cut));
   if (!report.repaired.empty()) {
     logger_.Warning(absl::StrCat("store: ", report.repaired, " was repaired"));

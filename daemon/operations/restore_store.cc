@@ -21,7 +21,8 @@ absl::Status RestoreStore(const std::string& backup,
                                manifest.status().message())};
   }
   logger.Info(absl::StrCat(
-      "made the store ", directory, " from the backup ", backup, " of ",
+      "created the store in \"", directory, "\" from the backup ", backup,
+      " of ",
       absl::FormatTime(
           absl::RFC3339_sec,
           absl::FromUnixSeconds(static_cast<int64_t>(manifest->unix_seconds)),

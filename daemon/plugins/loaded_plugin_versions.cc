@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "daemon/plugins/loaded_plugins.h"
 #include "handlers/builtin_handlers.h"
 #include "runtime/process/errors.h"
@@ -179,8 +180,12 @@ absl::StatusOr<handlers::UniqueFd> LoadedPlugins::OpenAllowed(
   if (path.starts_with('/')) {
     found = path;
     const Status status = allowed_->OpenFile(found, file);
-    if (!status.ok()) return OpenError(status);
-    return file;
+    if (status.ok()) return file;
+    const absl::Status error = OpenError(status);
+    if (status.code() != Code::kPermissionDenied) return error;
+    return Error(error.code(), runtime::ReasonOf(error),
+                 absl::StrCat(error.message(), "; the directories are ",
+                              absl::StrJoin(directories_, ", ")));
   }
   Status status;
   for (const std::string& directory : directories_) {

@@ -97,8 +97,8 @@ absl::StatusOr<uint64_t> ReadDeadLetterId(std::string_view field,
   if (run != incarnation) {
     return runtime::Error(
         absl::StatusCode::kNotFound, runtime::reason::kDeadLetterNotFound,
-        absl::StrCat("dead letter ", text,
-                     " belongs to another start of this daemon"));
+        absl::StrCat("there is no dead letter ", text,
+                     ": the id is from another start of this daemon"));
   }
   return number;
 }

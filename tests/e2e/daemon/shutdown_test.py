@@ -82,7 +82,7 @@ class Drain(ShutdownCase):
         self.assertEqual({failure_name(outcome) for outcome in outcomes[10:]},
                          {"CANCELLED"})
         self.assertEqual(self.daemon.wait(), 0)
-        self.assertIn("20 processes ended by themselves, 0 were forced",
+        self.assertIn("20 processes ended in time, 0 had to be forced",
                       self.daemon.log())
 
     def test_many_processes_are_drained(self):
@@ -216,7 +216,7 @@ class Drain(ShutdownCase):
         self.connect(daemon).submit("probe.cancel", method="stubborn")
         daemon.signal(signal.SIGTERM)
         self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
-        self.assertIn("1 were forced", daemon.log())
+        self.assertIn("1 had to be forced", daemon.log())
 
     def test_client_that_only_watches_does_not_hold_the_end_up(self):
         watch = self.actor.channel.unary_stream("/grpc.health.v1.Health/Watch")

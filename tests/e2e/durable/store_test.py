@@ -59,7 +59,7 @@ class Store(StoreCase):
         pid = self.counter(5)
         volatile = self.actor.submit("counter", b"5", durability=VOLATILE)
         self.assertEqual(self.daemon.stop(), 0)
-        self.assertIn("1 processes ended by themselves", self.daemon.log())
+        self.assertIn("1 processes ended in time", self.daemon.log())
         self.start()
         self.assertEqual(self.value(pid), 5)
         with self.assertRaises(grpc.RpcError):
