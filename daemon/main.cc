@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "daemon/access/access_control.h"
 #include "daemon/boot_tree.h"
 #include "daemon/crash/crash_report.h"
 #include "daemon/crash/out_of_memory.h"
@@ -22,6 +23,8 @@
 #include "daemon/log/logging.h"
 #include "daemon/operations/memory_watch.h"
 #include "daemon/operations/restore_store.h"
+#include "daemon/plugins/plugin_trial.h"
+#include "daemon/problems/problem_list.h"
 #include "daemon/settings/command_line.h"
 #include "daemon/settings/config.h"
 #include "daemon/settings/version.h"
@@ -52,7 +55,9 @@ void BeforeAll(int, char**, char**) {
 #endif
 
 ExitStatus Complain(ExitStatus exit_status, const absl::Status& status) {
-  std::fprintf(stderr, "actord: %s\n", std::string(status.message()).c_str());
+  for (const std::string& line : ProblemLines(status)) {
+    std::fprintf(stderr, "actord: %s\n", line.c_str());
+  }
   return exit_status;
 }
 
@@ -63,11 +68,22 @@ void AddInheritedSockets(const std::vector<int>& sockets, Config& config) {
 }
 
 // The checks of a start before it listens.
-absl::Status CheckNetwork(const Config& config) {
+absl::Status CheckStart(const Config& config) {
+  ProblemList problems;
+  if (!config.boot_tree.empty()) {
+    problems.Add(
+        ReadBootTree(config.boot_tree, config.runtime.max_payload_bytes)
+            .status());
+  }
   Logger silent(config.log_format, runtime::LogLevel::kError);
-  const auto tls =
-      TlsReloader::Open(config.tls, silent, runtime::Clock::System());
-  return tls.ok() ? CheckOpenListening(config) : tls.status();
+  const runtime::Clock& clock = runtime::Clock::System();
+  problems.Add(TlsReloader::Open(config.tls, silent, clock).status());
+  problems.Add(CheckOpenListening(config));
+  if (!config.auth_tokens.empty()) {
+    problems.Add(AccessControl::Open(config, silent, clock).status());
+  }
+  problems.Add(TryPlugins(config, silent));
+  return problems.status();
 }
 
 void Reload(const CommandLine& command_line, const std::vector<int>& sockets,
@@ -76,8 +92,9 @@ void Reload(const CommandLine& command_line, const std::vector<int>& sockets,
   auto config = LoadConfig(command_line.config_file, command_line.values,
                            SystemEnvironment(), ConfigReading::kAgain);
   if (!config.ok()) {
-    logger.Error(absl::StrCat("configuration not reloaded: ",
-                              config.status().message()));
+    for (const std::string& line : ProblemLines(config.status())) {
+      logger.Error(absl::StrCat("configuration not reloaded: ", line));
+    }
     return;
   }
   AddInheritedSockets(sockets, *config);
@@ -131,7 +148,7 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config,
   }
   if (status.ok()) status = daemon->Open();
   if (!status.ok()) {
-    logger.Error(std::string(status.message()));
+    for (const std::string& line : ProblemLines(status)) logger.Error(line);
     return ExitStatusOf(status);
   }
   serves = daemon->serves();
@@ -176,12 +193,7 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
                         "required: a tree in the store is replaced"));
   }
   if (command_line->action == Action::kCheckConfig) {
-    if (!config->boot_tree.empty()) {
-      const auto tree =
-          ReadBootTree(config->boot_tree, config->runtime.max_payload_bytes);
-      if (!tree.ok()) return Complain(kExitBadConfiguration, tree.status());
-    }
-    const absl::Status status = CheckNetwork(*config);
+    const absl::Status status = CheckStart(*config);
     if (!status.ok()) return Complain(kExitBadConfiguration, status);
     std::printf("The configuration is good.\n");
     return kExitClean;

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "daemon/problems/problem_list.h"
 #include "daemon/settings/version.h"
 #include "handlers/builtin_handlers.h"
 #include "runtime/crash/running_code.h"
@@ -70,20 +71,17 @@ absl::Status LoadedPlugins::Load(const Config& config, const actord_host* host,
   kept_ = kept;
   copies_.emplace(CacheDirectory(config));
   allowed_digests_ = config.plugin_digests;
-  absl::Status status = LoadBuiltin(config);
+  ProblemList problems;
+  problems.Add(LoadBuiltin(config));
   std::vector<std::string> paths = config.plugins;
   for (const std::string& directory : config.plugin_dirs) {
-    if (!status.ok()) return status;
     const auto found = ListPlugins(directory);
-    if (!found.ok()) return found.status();
-    paths.insert(paths.end(), found->begin(), found->end());
+    problems.Add(found.status());
+    if (found.ok()) paths.insert(paths.end(), found->begin(), found->end());
   }
-  for (const std::string& path : paths) {
-    if (!status.ok()) return status;
-    status = LoadAtStart(path);
-  }
-  if (status.ok()) status = AllowDirectories(config.plugin_dirs);
-  return status;
+  for (const std::string& path : paths) problems.Add(LoadAtStart(path));
+  if (problems.empty()) problems.Add(AllowDirectories(config.plugin_dirs));
+  return problems.status();
 }
 
 absl::Status LoadedPlugins::AllowDirectories(

@@ -45,8 +45,9 @@ class LoadedPlugins {
   // Loads the configured plugins, built-in handlers first, and fills the
   // catalog. A file with the same content as an earlier one is the same plugin
   // and is skipped. `kept`: keeps the files of plugins with durable types;
-  // null: there is no store. An error names the file. Call it once, before all
-  // other functions.
+  // null: there is no store. The error has a line for each file or directory
+  // that is wrong, which it names (problem_list.h). Call it once, before all
+  // other functions; after an error only DestroyHandlers may follow.
   absl::Status Load(const Config& config, const actord_host* host,
                     runtime::Catalog& catalog, KeptPlugins* kept);
   // Loads the process types of a file that the store keeps, for processes that

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "daemon/settings/config_keys.h"
+#include "identity/names/nearest.h"
 
 namespace actord::daemon {
 namespace {
@@ -54,6 +55,30 @@ void AppendWrapped(std::string_view text, size_t indent, std::string& out) {
   out += '\n';
 }
 
+// Names the mistake, and the option that may have been meant. `app` has tried
+// to parse the words.
+std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> extra = app.remaining();
+  if (extra.empty()) return error.what();
+  for (const std::string& word : extra) {
+    if (word.size() < 2 || word.front() != '-' || word == "--") continue;
+    // A value after = is not a part of the name.
+    const std::string typed = word.substr(0, word.find('='));
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        names.push_back("--" + name);
+      }
+    }
+    const std::string meant = identity::NearestName(typed, names);
+    return absl::StrCat("there is no option ", typed,
+                        meant.empty() ? "" : "; did you mean ", meant,
+                        meant.empty() ? "" : "?");
+  }
+  return absl::StrCat("actord takes only options, and not \"", extra.front(),
+                      "\"");
+}
+
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(
@@ -84,7 +109,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
-    return absl::InvalidArgumentError(error.what());
+    return absl::InvalidArgumentError(ComplaintOf(app, error));
   }
   // An empty variable of a script must not begin an empty store.
   if (app.count("--restore") != 0 && result.restore.empty()) {
@@ -109,7 +134,9 @@ const std::vector<PlainOption>& PlainOptions() {
       {"-h, --help", "", "Print this help and exit."},
       {"--version", "", "Print the version and exit."},
       {"--config", "PATH", "Configuration file in TOML. [env ACTORD_CONFIG]"},
-      {"--check-config", "", "Check the configuration and exit."},
+      {"--check-config", "",
+       "Check the configuration, load the plugins as a start does, report "
+       "everything that is wrong, and exit."},
       {"--print-config", "",
        "Print the settings that would be in force, as TOML, and exit."},
       {"--restore", "DIR",

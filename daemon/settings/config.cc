@@ -1,10 +1,12 @@
 #include "daemon/settings/config.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "daemon/problems/problem_list.h"
 #include "daemon/settings/config_file.h"
 #include "daemon/settings/config_keys.h"
 
@@ -13,46 +15,79 @@ namespace actord::daemon {
 namespace {
 
 // Checks the runtime's limits, some of which relate several values. Names the
-// origin of a wrong value, if it is a single one.
-absl::Status CheckLimits(const Config& config,
-                         const std::vector<ConfigValue>& values) {
-  absl::Status status = runtime::ValidateOptions(config.runtime);
-  if (status.ok()) return status;
-  for (const ConfigValue& value : values) {
-    Config alone;
-    if (!value.key->parse(value.texts, alone).ok()) continue;
-    if (runtime::ValidateOptions(alone.runtime).message() == status.message()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(value.origin, ": ", status.message()));
+// origin of each single value that is wrong.
+void CheckLimits(std::vector<ConfigValue> values, ProblemList& problems) {
+  for (;;) {
+    Config config;
+    absl::Status status = ApplyConfigValues(values, config);
+    if (status.ok()) status = runtime::ValidateOptions(config.runtime);
+    if (status.ok()) return;
+    const auto culprit = std::find_if(
+        values.begin(), values.end(), [&](const ConfigValue& value) {
+          Config alone;
+          return value.key->parse(value.texts, alone).ok() &&
+                 runtime::ValidateOptions(alone.runtime).message() ==
+                     status.message();
+        });
+    if (culprit == values.end()) {
+      problems.Add(absl::InvalidArgumentError(
+          absl::StrCat("configuration: ", status.message())));
+      return;
     }
+    problems.Add(absl::InvalidArgumentError(
+        absl::StrCat(culprit->origin, ": ", status.message())));
+    // The other values may be wrong, too.
+    values.erase(culprit);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("configuration: ", status.message()));
 }
 
-absl::Status CheckAuth(const Config& config) {
+// The origin of the value in force; the path if it is the default.
+std::string OriginOf(std::string_view path,
+                     const std::vector<ConfigValue>& values) {
+  std::string origin(path);
+  for (const ConfigValue& value : values) {
+    if (value.key->path == path) origin = value.origin;
+  }
+  return origin;
+}
+
+absl::Status CheckAuth(const Config& config,
+                       const std::vector<ConfigValue>& values) {
   const AuthMode mode = AuthModeInForce(config);
   if (mode == AuthMode::kOff || !config.auth_tokens.empty()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "auth.mode: ", mode == AuthMode::kObserve ? "observe" : "enforce",
-      " needs a file of tokens, auth.tokens; actorctl token new "
-      "makes one"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(OriginOf("auth.mode", values), ": ",
+                   mode == AuthMode::kObserve ? "observe" : "enforce",
+                   " needs a file of tokens, auth.tokens; actorctl token new "
+                   "makes one"));
+}
+
+// Sets the values that can be parsed, and returns them.
+std::vector<ConfigValue> ApplyGoodValues(const std::vector<ConfigValue>& values,
+                                         Config& config,
+                                         ProblemList& problems) {
+  std::vector<ConfigValue> good;
+  for (const ConfigValue& value : values) {
+    const absl::Status status = value.key->parse(value.texts, config);
+    if (status.ok()) {
+      good.push_back(value);
+    } else {
+      problems.Add(absl::InvalidArgumentError(
+          absl::StrCat(value.origin, ": ", status.message())));
+    }
+  }
+  return good;
 }
 
 }  // namespace
 
 absl::Status ApplyConfigValues(const std::vector<ConfigValue>& values,
                                Config& config) {
-  for (const ConfigValue& value : values) {
-    const absl::Status status = value.key->parse(value.texts, config);
-    if (!status.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(value.origin, ": ", status.message()));
-    }
-  }
-  return absl::OkStatus();
+  ProblemList problems;
+  ApplyGoodValues(values, config, problems);
+  return problems.status();
 }
 
 Environment SystemEnvironment() {
@@ -85,30 +120,27 @@ absl::StatusOr<Config> LoadConfig(const std::string& file,
                                   ConfigReading reading) {
   const std::string path =
       !file.empty() ? file : environment("ACTORD_CONFIG").value_or("");
+  ProblemList problems;
   std::vector<ConfigValue> values;
-  if (!path.empty()) {
-    absl::StatusOr<std::vector<ConfigValue>> from_file =
-        ReadConfigFile(path, reading);
-    if (!from_file.ok()) return from_file.status();
-    values = *std::move(from_file);
-  }
+  if (!path.empty()) values = ReadConfigFile(path, reading, problems);
   const std::vector<ConfigValue> from_environment =
       ReadConfigEnvironment(environment);
   values.insert(values.end(), from_environment.begin(), from_environment.end());
   values.insert(values.end(), command_line.begin(), command_line.end());
 
   Config config;
-  absl::Status status = ApplyConfigValues(values, config);
+  values = ApplyGoodValues(values, config, problems);
   for (const ConfigValue& value : values) {
     if (value.key->path == "server.listen") config.listen_is_default = false;
   }
-  if (status.ok()) status = CheckLimits(config, values);
-  if (status.ok() && config.listen.empty()) {
-    status = absl::InvalidArgumentError(
-        "server.listen: at least one address is needed");
+  CheckLimits(values, problems);
+  if (config.listen.empty()) {
+    problems.Add(absl::InvalidArgumentError(
+        absl::StrCat(OriginOf("server.listen", values),
+                     ": at least one address is needed")));
   }
-  if (status.ok()) status = CheckAuth(config);
-  if (!status.ok()) return status;
+  problems.Add(CheckAuth(config, values));
+  if (!problems.empty()) return problems.status();
   return config;
 }
 

@@ -201,7 +201,7 @@ struct ConfigValue {
 };
 
 // Sets the values in their order; a later value replaces an earlier one. The
-// error names the origin of a malformed value.
+// error has a line for each malformed value, with its origin.
 absl::Status ApplyConfigValues(const std::vector<ConfigValue>& values,
                                Config& config);
 
@@ -216,7 +216,8 @@ std::vector<ConfigValue> ReadConfigEnvironment(const Environment& environment);
 enum class ConfigReading { kFirst, kAgain };
 
 // Reads the whole configuration. If `file` is "", $ACTORD_CONFIG names the
-// file; if that is not set either, there is no file.
+// file; if that is not set either, there is no file. The error has a line for
+// each problem (problem_list.h), with its file and line or other origin.
 absl::StatusOr<Config> LoadConfig(
     const std::string& file, const std::vector<ConfigValue>& command_line,
     const Environment& environment,

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/settings/bounded_file.h"
 #include "daemon/settings/config_keys.h"
+#include "identity/names/nearest.h"
 #include "identity/toml_nesting.h"
 
 namespace actord::daemon {
@@ -65,81 +66,138 @@ absl::StatusOr<ConfigValue> ReadValue(const ConfigKey& key,
   return value;
 }
 
+std::string SectionOf(const ConfigKey& key) {
+  return std::string(key.path.substr(0, key.path.find('.')));
+}
+
+std::string NameOf(const ConfigKey& key) {
+  return std::string(key.path.substr(key.path.find('.') + 1));
+}
+
+bool IsSection(std::string_view name) {
+  return std::any_of(
+      ConfigKeys().begin(), ConfigKeys().end(),
+      [name](const ConfigKey& key) { return SectionOf(key) == name; });
+}
+
+std::string DidYouMean(const std::string& meant) {
+  return meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?");
+}
+
+// A name without its section, or in a wrong section, means the key of that
+// name.
+std::string NearestKey(std::string_view path, std::string_view name) {
+  std::vector<std::string> paths;
+  for (const ConfigKey& key : ConfigKeys()) {
+    if (NameOf(key) == name) return std::string(key.path);
+    paths.emplace_back(key.path);
+  }
+  return identity::NearestName(path, paths);
+}
+
+std::string NearestSection(std::string_view name) {
+  std::vector<std::string> sections;
+  for (const ConfigKey& key : ConfigKeys()) sections.push_back(SectionOf(key));
+  const std::string nearest = identity::NearestName(name, sections);
+  return nearest.empty() ? "" : absl::StrCat("[", nearest, "]");
+}
+
+// A value of the file, or the error in its place.
+struct Setting {
+  uint32_t line = 0;
+  absl::StatusOr<ConfigValue> value;
+};
+
 // A key has two parts: a section and a name.
-absl::Status ReadSection(std::string_view section, const toml::table& table,
-                         std::string_view name,
-                         std::vector<std::pair<uint32_t, ConfigValue>>& out) {
+void ReadSection(std::string_view section, const toml::table& table,
+                 std::string_view name, std::vector<Setting>& out) {
   for (const auto& [key_text, node] : table) {
     const std::string path =
         absl::StrCat(std::string(section), ".", std::string(key_text.str()));
     const std::string place = Place(name, key_text.source());
     const ConfigKey* const key = FindConfigKey(path);
+    const uint32_t line = key_text.source().begin.line;
     if (key == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(place, "unknown key ", path));
+      out.push_back({line, absl::InvalidArgumentError(absl::StrCat(
+                               place, "unknown key ", path,
+                               DidYouMean(NearestKey(path, key_text.str()))))});
+      continue;
     }
-    absl::StatusOr<ConfigValue> value =
-        ReadValue(*key, node, absl::StrCat(place, path));
-    if (!value.ok()) return value.status();
-    out.emplace_back(key_text.source().begin.line, *std::move(value));
+    out.push_back({line, ReadValue(*key, node, absl::StrCat(place, path))});
   }
-  return absl::OkStatus();
 }
 
-bool IsSection(std::string_view name) {
-  return std::any_of(ConfigKeys().begin(), ConfigKeys().end(),
-                     [name](const ConfigKey& key) {
-                       return key.path.substr(0, key.path.find('.')) == name;
-                     });
+absl::Status UnknownPart(std::string_view part, bool is_section,
+                         const std::string& place) {
+  const std::string text(part);
+  if (is_section) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(place, "unknown section [", text, "]",
+                     DidYouMean(NearestSection(part))));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      place, "unknown key ", text, DidYouMean(NearestKey(part, part))));
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(
-    std::string_view text, std::string_view name) {
+std::vector<ConfigValue> ReadConfigText(std::string_view text,
+                                        std::string_view name,
+                                        ProblemList& problems) {
   const absl::Status nesting = identity::CheckTomlNesting(text, name);
-  if (!nesting.ok()) return nesting;
+  problems.Add(nesting);
+  if (!nesting.ok()) return {};
   toml::table parsed;
   try {
     parsed = toml::parse(text, name);
     // Debian's library throws.
   } catch (const toml::parse_error& error) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        Place(name, error.source()), std::string(error.description())));
+    problems.Add(absl::InvalidArgumentError(absl::StrCat(
+        Place(name, error.source()), std::string(error.description()))));
+    return {};
   }
-  std::vector<std::pair<uint32_t, ConfigValue>> values;
+  std::vector<Setting> settings;
   for (const auto& [section, node] : parsed) {
-    if (!node.is_table() || !IsSection(section.str())) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Place(name, section.source()), "unknown ",
-                       node.is_table() ? "section [" : "key ",
-                       std::string(section.str()), node.is_table() ? "]" : ""));
+    if (node.is_table() && IsSection(section.str())) {
+      ReadSection(section.str(), *node.as_table(), name, settings);
+      continue;
     }
-    absl::Status status =
-        ReadSection(section.str(), *node.as_table(), name, values);
-    if (!status.ok()) return status;
+    settings.push_back({section.source().begin.line,
+                        UnknownPart(section.str(), node.is_table(),
+                                    Place(name, section.source()))});
   }
-  // toml++ sorts by name, but a message should report the first wrong line.
+  // toml++ sorts by name, but the errors should have the order of the lines.
   std::stable_sort(
-      values.begin(), values.end(),
-      [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<ConfigValue> in_order;
-  for (auto& [line, value] : values) in_order.push_back(std::move(value));
-  return in_order;
+      settings.begin(), settings.end(),
+      [](const Setting& a, const Setting& b) { return a.line < b.line; });
+  std::vector<ConfigValue> values;
+  for (Setting& setting : settings) {
+    problems.Add(setting.value.status());
+    if (setting.value.ok()) values.push_back(*std::move(setting.value));
+  }
+  return values;
 }
 
-absl::StatusOr<std::vector<ConfigValue>> ReadConfigFile(const std::string& path,
-                                                        ConfigReading reading) {
+absl::StatusOr<std::vector<ConfigValue>> ParseConfigText(
+    std::string_view text, std::string_view name) {
+  ProblemList problems;
+  std::vector<ConfigValue> values = ReadConfigText(text, name, problems);
+  if (!problems.empty()) return problems.status();
+  return values;
+}
+
+std::vector<ConfigValue> ReadConfigFile(const std::string& path,
+                                        ConfigReading reading,
+                                        ProblemList& problems) {
   const auto text = ReadBoundedFile(
       path,
       reading == ConfigReading::kAgain ? FileReading::kAgain
                                        : FileReading::kOnce,
       kMaxConfigFileBytes, "the maximum size of a configuration");
-  if (!text.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": ", text.status().message()));
-  }
-  return ParseConfigText(*text, path);
+  if (text.ok()) return ReadConfigText(*text, path, problems);
+  problems.Add(absl::InvalidArgumentError(
+      absl::StrCat(path, ": ", text.status().message())));
+  return {};
 }
 
 }  // namespace actord::daemon

@@ -144,7 +144,7 @@ LAYERS = {
         "turn", "durable_turn", "workers",
     ],
     "daemon": [
-        "settings",
+        "problems", "settings",
         "log",
         "crash",
         "counters",

@@ -1,6 +1,7 @@
 // Tests files that were opened and are not plugins.
 #include "daemon/plugins/loaded_plugins.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -10,6 +11,9 @@
 #include <fstream>
 #include <string>
 
+#include "daemon/log/logging.h"
+#include "daemon/plugins/plugin_trial.h"
+#include "daemon/problems/problem_list.h"
 #include "tests/support/fake_host.h"
 
 namespace actord::daemon {
@@ -132,6 +136,26 @@ TEST(LoadedPlugins, TheSameContentIsTheSamePlugin) {
   EXPECT_TRUE(absl::IsAlreadyExists(again.status())) << again.status();
   plugins.DestroyHandlers();
   fs::remove_all(directory);
+}
+
+TEST(TryPlugins, NamesEveryPluginAndDirectoryThatIsWrong) {
+  const fs::path files(ACTORD_TEST_PLUGINS_DIRECTORY);
+  Logger logger(LogFormat::kConsole, runtime::LogLevel::kError);
+  Config config;
+  config.plugins = {"./nope.so", (files / "versions_1.so").string(),
+                    (files / "bad_magic.so").string()};
+  config.plugin_dirs = {"./nowhere"};
+  using ::testing::StartsWith;
+  EXPECT_THAT(
+      ProblemLines(TryPlugins(config, logger)),
+      ::testing::ElementsAre(
+          "plugin directory ./nowhere: No such file or directory",
+          StartsWith("plugin ./nope.so: "),
+          StartsWith("plugin '" + (files / "bad_magic.so").string() + "': ")));
+  config.plugins = {(files / "versions_1.so").string()};
+  config.plugin_dirs = {};
+  const absl::Status good = TryPlugins(config, logger);
+  EXPECT_TRUE(good.ok()) << good;
 }
 
 }  // namespace

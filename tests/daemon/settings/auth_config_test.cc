@@ -42,7 +42,7 @@ TEST(AuthConfig, ModeThatChecksTokensNeedsAFileOfThem) {
   for (const char* mode : {"observe", "enforce"}) {
     EXPECT_THAT(
         std::string(With({{"ACTORD_AUTH_MODE", mode}}).status().message()),
-        HasSubstr(std::string("auth.mode: ") + mode +
+        HasSubstr(std::string("ACTORD_AUTH_MODE: ") + mode +
                   " needs a file of tokens, auth.tokens"));
   }
   EXPECT_TRUE(With({{"ACTORD_AUTH_MODE", "off"}}).ok());

@@ -63,6 +63,23 @@ TEST(CommandLine, RefusesWrongUsage) {
   }
 }
 
+TEST(CommandLine, NamesTheOptionThatWasMeant) {
+  const struct {
+    std::vector<std::string> arguments;
+    const char* error;
+  } cases[] = {
+      {{"--lissten", "127.0.0.1:1"},
+       "there is no option --lissten; did you mean --listen?"},
+      {{"--lissten=127.0.0.1:1"},
+       "there is no option --lissten; did you mean --listen?"},
+      {{"--workers", "1", "--zzzzzzzz"}, "there is no option --zzzzzzzz"},
+      {{"serve"}, "actord takes only options, and not \"serve\""},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(ParseCommandLine(c.arguments).status().message(), c.error);
+  }
+}
+
 TEST(CommandLine, ReplacesTheBootTreeIfItIsTold) {
   const auto keeps = ParseCommandLine({"--boot-tree", "tree.json"});
   const auto replaces =

@@ -48,6 +48,35 @@ TEST(ConfigFile, RefusesUnknownKeysWithTheirLine) {
   }
 }
 
+TEST(ConfigFile, NamesTheKeyThatWasMeant) {
+  const struct {
+    const char* text;
+    const char* error;
+  } cases[] = {
+      {"[log]\nlevle = 1\n", "unknown key log.levle; did you mean log.level?"},
+      {"[server]\nlevel = 1\n", "server.level; did you mean log.level?"},
+      {"workers = 2\n", "unknown key workers; did you mean scheduler.workers?"},
+      {"[sever]\n", "unknown section [sever]; did you mean [server]?"},
+      {"[fruit]\n", "unknown section [fruit]"},
+      {"[log]\nzzzzzzzzzz = 1\n", "unknown key log.zzzzzzzzzz"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(std::string(ParseConfigText(c.text, "f").status().message()),
+                testing::EndsWith(c.error));
+  }
+}
+
+TEST(ConfigFile, NamesEveryWrongLineInTheirOrder) {
+  EXPECT_THAT(
+      ProblemLines(ParseConfigText("[zebra]\n[log]\nformat = true\n"
+                                   "zzzz = 1\n[apple]\n",
+                                   "f")
+                       .status()),
+      ElementsAre("f:1: unknown section [zebra]",
+                  "f:3: log.format: must be a string or a whole number",
+                  "f:4: unknown key log.zzzz", "f:5: unknown section [apple]"));
+}
+
 // toml++ would overflow the stack.
 TEST(ConfigFile, RefusesDeepNestingWithItsLine) {
   std::string parts = "log";

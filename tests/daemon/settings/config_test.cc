@@ -384,8 +384,7 @@ TEST(Config, ChecksRelatedLimitsAfterAllSources) {
 TEST(Config, RequiresAnAddress) {
   const auto config =
       LoadConfig("", {}, FakeEnvironment({{"ACTORD_LISTEN", ""}}));
-  ASSERT_FALSE(config.ok());
-  EXPECT_THAT(config.status().ToString(), HasSubstr("server.listen"));
+  EXPECT_THAT(config.status().ToString(), HasSubstr("ACTORD_LISTEN: at"));
 }
 
 TEST(Config, IgnoresOtherVariables) {

@@ -186,7 +186,7 @@ class Start(TokenCase):
         for mode in ("observe", "enforce"):
             done = run_actord("--auth-mode", mode, "--check-config")
             self.assertEqual(done.returncode, 78)
-            self.assertIn(f"auth.mode: {mode} needs a file of tokens", done.stderr)
+            self.assertIn(f"--auth-mode: {mode} needs a file of tokens", done.stderr)
 
 
 class Trace(TokenCase):

@@ -1,0 +1,70 @@
+// All errors of a configuration are reported at once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "daemon/problems/problem_list.h"
+#include "daemon/settings/config.h"
+
+namespace actord::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::StartsWith;
+
+absl::StatusOr<Config> LoadFrom(const std::string& file,
+                                const std::map<std::string, std::string>& set) {
+  return LoadConfig(
+      file, {}, [&set](const std::string& name) -> std::optional<std::string> {
+        const auto found = set.find(name);
+        if (found == set.end()) return std::nullopt;
+        return found->second;
+      });
+}
+
+TEST(ConfigProblems, AreAllNamedWithTheirOrigins) {
+  const std::string path = testing::TempDir() + "config_problems." +
+                           std::to_string(getpid()) + ".toml";
+  std::ofstream(path) << "[log]\nlevel = \"loud\"\n"
+                         "[scheduler]\nworkers = 257\n"
+                         "[server]\nlisten = []\nlisen = 1\n";
+  EXPECT_THAT(
+      ProblemLines(LoadFrom(path, {{"ACTORD_BLOCKING_THREADS", "1025"},
+                                   {"ACTORD_AUTH_MODE", "enforce"}})
+                       .status()),
+      ElementsAre(path + ":7: unknown key server.lisen; did you mean "
+                         "server.listen?",
+                  StartsWith(path + ":2: log.level: \"loud\" is not one of"),
+                  StartsWith(path + ":4: scheduler.workers: "),
+                  StartsWith("ACTORD_BLOCKING_THREADS: "),
+                  path + ":6: server.listen: at least one address is needed",
+                  StartsWith("ACTORD_AUTH_MODE: enforce needs")));
+  std::filesystem::remove(path);
+}
+
+TEST(ConfigProblems, DoNotHaveAValueThatIsGoodTogetherWithOthers) {
+  EXPECT_THAT(ProblemLines(LoadFrom("", {{"ACTORD_MAX_PAYLOAD_BYTES", "32MiB"},
+                                         {"ACTORD_MAX_MAILBOX_BYTES", "64MiB"},
+                                         {"ACTORD_WORKERS", "257"}})
+                               .status()),
+              ElementsAre(StartsWith("ACTORD_WORKERS: ")));
+}
+
+TEST(ProblemList, KeepsTheFirstCodeAndNoRepetitions) {
+  ProblemList problems;
+  EXPECT_TRUE(problems.status().ok());
+  problems.Add(absl::OkStatus());
+  EXPECT_TRUE(problems.empty());
+  problems.Add(absl::UnavailableError("one"));
+  problems.Add(absl::NotFoundError("two\none"));
+  EXPECT_EQ(problems.status(), absl::UnavailableError("one\ntwo"));
+}
+
+}  // namespace
+}  // namespace actord::daemon
