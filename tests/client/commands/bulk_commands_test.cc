@@ -85,7 +85,8 @@ TEST_F(BulkCommands, ReportsBadLinesByNumberAndContinues) {
   EXPECT_EQ(items.at(3)["error"]["reason"], "UNKNOWN_PROCESS_TYPE");
   EXPECT_THAT(items.at(4)["pid"].get<std::string>(), HasSubstr("p-"));
   EXPECT_THAT(result.err, HasSubstr(file.path() + ":2: not valid JSON"));
-  EXPECT_THAT(result.err, HasSubstr(file.path() + ":3: no plugin has the process type"));
+  EXPECT_THAT(result.err,
+              HasSubstr(file.path() + ":3: no plugin has the process type"));
   EXPECT_THAT(result.err, HasSubstr("submitted 2, failed 2 in "));
 }
 
