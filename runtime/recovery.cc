@@ -112,7 +112,7 @@ absl::Status TakeLife(Process& process, const StoredProcess& stored,
   if (entry.life_after_step == 0) return absl::OkStatus();
   state.life_after_step = entry.life_after_step;
   state.life_from_tag = entry.life_from_tag;
-  const absl::Status status =
+  absl::Status status =
       PushUnseen(entry.unseen, entry.unseen_left, process, lane);
   if (!status.ok()) {
     return Damaged(stored.pid,

@@ -112,36 +112,39 @@ constexpr bool NamesRestore() {
   }
 }
 
-// True if `T` has the members of a process type. Otherwise the compilation
-// fails, and checks that need the missing member are left out.
+// True if `T` has the base and the members of a process type. Otherwise the
+// compilation fails, and checks that need the missing member are left out.
 template <typename T>
 constexpr bool HasProcessMembers() {
-  static_assert(HasName<T>,
-                "a process type needs a name: write, in its public part, "
-                "static constexpr const char* kName = \"order\";");
-  static_assert(HasMethods<T>,
-                "a process type needs methods: write, in its public part, "
-                "static constexpr actord::Method kMethods[] = "
-                "{{\"run\", \"What it does.\"}};");
-  static_assert(HasInit<T>,
-                "Init must be public, take (std::string_view method, "
-                "actord::Payload input), and return actord::Status or void; "
-                "a third parameter may be const actord::StepContext&");
-  static_assert(HasStep<T>,
-                "a process type needs a step: write, in its public part, "
-                "void Step(actord::Events events, actord::StepOutput& out)");
-  static_assert(HasClose<T>, "Close must be public and take nothing");
-  return HasName<T> && HasMethods<T> && HasInit<T> && HasStep<T> && HasClose<T>;
+  static_assert(std::derived_from<T, Process>,
+                "a process type must derive from actord::Process");
+  if constexpr (!std::derived_from<T, Process>) {
+    return false;
+  } else {
+    static_assert(HasName<T>,
+                  "a process type needs a name: write, in its public part, "
+                  "static constexpr const char* kName = \"order\";");
+    static_assert(HasMethods<T>,
+                  "a process type needs methods: write, in its public part, "
+                  "static constexpr actord::Method kMethods[] = "
+                  "{{\"run\", \"What it does.\"}};");
+    static_assert(HasInit<T>,
+                  "Init must be public, take (std::string_view method, "
+                  "actord::Payload input), and return actord::Status or void; "
+                  "a third parameter may be const actord::StepContext&");
+    static_assert(HasStep<T>,
+                  "a process type needs a step: write, in its public part, "
+                  "void Step(actord::Events events, actord::StepOutput& out)");
+    static_assert(HasClose<T>, "Close must be public and take nothing");
+    return HasName<T> && HasMethods<T> && HasInit<T> && HasStep<T> &&
+           HasClose<T>;
+  }
 }
 
 // True if `T` is a process type. Otherwise the compilation fails.
 template <typename T>
 constexpr bool IsProcessType() {
-  static_assert(std::derived_from<T, Process>,
-                "a process type must derive from actord::Process");
-  if constexpr (!std::derived_from<T, Process>) {
-    return false;
-  } else if constexpr (!HasProcessMembers<T>()) {
+  if constexpr (!HasProcessMembers<T>()) {
     return false;
   } else {
     // Before the default constructor, which a wrong State can prevent.
