@@ -29,8 +29,22 @@ records::Body MessageOf(const Envelope& message) {
 
 }  // namespace
 
+std::vector<const Envelope*> LetterJournal::WithoutNoted(
+    std::span<const Envelope* const> messages) {
+  std::vector<const Envelope*> others;
+  const MutexLock lock(mutex_);
+  for (const Envelope* const message : messages) {
+    if (!noted_.contains(message)) others.push_back(message);
+  }
+  return others;
+}
+
 void LetterJournal::KeepBeforeEnd(const Pid& to, Owner owner,
-                                  std::span<const Envelope* const> messages) {
+                                  std::span<const Envelope* const> all) {
+  // A step that ends its process has written them, and then the record of the
+  // step was too large, so the process ends in another way.
+  const std::vector<const Envelope*> unwritten = WithoutNoted(all);
+  std::span<const Envelope* const> messages = unwritten;
   const size_t max_bytes = durable_.store().journal().max_record_bytes() / 2;
   while (!messages.empty()) {
     records::Input input{.to = to,

@@ -35,9 +35,9 @@ class LetterJournal final : public LetterLog {
         processes_(processes),
         lane_(shared_lane) {}
 
-  // Writes messages in the mailbox of `to`. To be called in the turn in which
-  // the process ends, before the record of its end. Keep returns the positions.
-  // `owner`: of the process.
+  // Writes messages in the mailbox of `to`, without those that it has written
+  // before. To be called in the turn in which the process ends, before the
+  // record of its end. Keep returns the positions. `owner`: of the process.
   void KeepBeforeEnd(const Pid& to, Owner owner,
                      std::span<const Envelope* const> messages);
   // The journal has the message at this position, which Keep returns.
@@ -53,6 +53,8 @@ class LetterJournal final : public LetterLog {
                       uint64_t& position) override;
 
  private:
+  [[nodiscard]] std::vector<const Envelope*> WithoutNoted(
+      std::span<const Envelope* const> messages);
   absl::Status ResendToDurable(Owner by, const Pid& to, const Envelope& message,
                                uint64_t& position);
 

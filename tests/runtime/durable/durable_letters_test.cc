@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
+#include "runtime/turn/inbox.h"
 #include "tests/runtime/durable/durable_fixture.h"
 
 namespace actord::runtime {
@@ -266,6 +267,36 @@ TEST_F(DurableLetters, FullMailboxOfAnEndIsWrittenInFewRecordsAndSurvives) {
       EXPECT_EQ(letter.reason, DeadLetterReason::kDroppedAtEnd);
     }
   }
+}
+
+// The step ends its process, but its record is too large for the journal. So it
+// fails, and the process ends a second time.
+TEST_F(DurableLetters, MailboxIsWrittenOnceIfTheLastStepIsTooLarge) {
+  constexpr size_t kLeft = 50;
+  const Pid pid = world_.NewPuppet();
+  Lane& lane = world_.runtime().lane;
+  auto& activity = world_.runtime().processes.Find(pid)->activity;
+  activity.fetch_add(Activity::kBlocked);  // until all are in the mailbox
+  const auto send = [&](std::string_view topic, const std::string& text) {
+    Envelope* const message = lane.NewEnvelope(
+        ACTORD_EVENT_MESSAGE, topic, {ToAbi(text), ToAbi(std::string_view())});
+    ASSERT_TRUE(world_.runtime()
+                    .delivery.SendOrExplain(Owner::kAny, pid, message, lane)
+                    .ok());
+  };
+  const std::string large(100 << 10, 'x');
+  for (int i = 0; i < 3; ++i) {
+    send("send", absl::StrCat(FormatPid(a_), " note ", large));
+  }
+  send("done", "");
+  for (size_t i = 4; i < Inbox::kBatch + kLeft; ++i) send("note", "x");
+  // An event that also a blocked process gets.
+  world_.runtime().Control(Owner::kAny, pid, kEventUpgrade, "");
+  activity.fetch_sub(Activity::kBlocked);
+  world_.Settle();
+  EXPECT_EQ(List().size(), kLeft);
+  world_.Restart(/*keep_cache=*/false);
+  EXPECT_EQ(List().size(), kLeft);
 }
 
 }  // namespace
