@@ -15,7 +15,8 @@ struct TraceBlock {
   uint16_t inner_type;
   uint16_t state_bytes;
   uint8_t flags;
-  std::array<uint8_t, 3> unused;
+  bool is_due;
+  std::array<uint8_t, 2> unused;
 };
 static_assert(sizeof(TraceBlock) == 32);
 
@@ -59,13 +60,15 @@ Envelope* CopyOf(BufferCache& buffers, uint16_t type, const Envelope& event,
 }
 
 Envelope* NewWithTrace(BufferCache& buffers, uint16_t type,
-                       const Envelope& event, const TraceContext& trace) {
+                       const Envelope& event, const TraceContext& trace,
+                       bool is_due) {
   const TraceBlock block{
       .trace_id = trace.trace_id,
       .span_id = trace.span_id,
       .inner_type = event.type,
       .state_bytes = static_cast<uint16_t>(trace.state.size()),
       .flags = trace.flags,
+      .is_due = is_due,
       .unused = {}};
   char more[kMaxTracestateBytes + sizeof(block)];
   ACTORD_ASSERT(trace.state.size() <= kMaxTracestateBytes,
@@ -89,7 +92,7 @@ size_t TracedBytesFor(std::string_view topic, const actord_payload& payload,
 
 Envelope* NewTraced(BufferCache& buffers, const Envelope& event,
                     const TraceContext& trace) {
-  return NewWithTrace(buffers, kEventTraced, event, trace);
+  return NewWithTrace(buffers, kEventTraced, event, trace, /*is_due=*/false);
 }
 
 Envelope* Wrap(Envelope* event, const TraceContext& trace, Lane& lane) {
@@ -118,12 +121,12 @@ void TraceInput(Content& input, const TraceContext* trace, Lane& lane) {
 }
 
 Envelope* NewTraceNote(const TraceContext& trace, uint32_t generation,
-                       Lane& lane) {
+                       bool is_due, Lane& lane) {
   return lane.WithMemory([&](BufferCache& buffers, auto& /*processes*/) {
     Envelope* const empty =
         Envelope::CreateFor(buffers, ACTORD_EVENT_MESSAGE, 0);
     Envelope* const note =
-        NewWithTrace(buffers, kEventTraceNote, *empty, trace);
+        NewWithTrace(buffers, kEventTraceNote, *empty, trace, is_due);
     Envelope::Destroy(buffers, empty);
     note->generation = generation;
     return note;
@@ -140,6 +143,8 @@ TraceContext TraceOf(const Envelope& envelope) {
   trace.state = text.substr(text.size() - block.state_bytes);
   return trace;
 }
+
+bool IsDueNote(const Envelope& envelope) { return BlockOf(envelope).is_due; }
 
 uint16_t InnerTypeOf(const Envelope& envelope) {
   return BlockOf(envelope).inner_type;

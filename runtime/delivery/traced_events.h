@@ -47,12 +47,14 @@ Envelope* NewInput(const Payload& input, const TraceContext* trace,
                    BufferCache& buffers);
 // Traces the input of a new process, which may be empty.
 void TraceInput(Content& input, const TraceContext* trace, Lane& lane);
-// A note for urgent_taken.
+// A note for urgent_taken. `is_due`: it counts only for a step without events.
 Envelope* NewTraceNote(const TraceContext& trace, uint32_t generation,
-                       Lane& lane);
+                       bool is_due, Lane& lane);
 
 // `envelope`: of kEventTraced or kEventTraceNote.
 TraceContext TraceOf(const Envelope& envelope);
+// `envelope`: of kEventTraceNote.
+bool IsDueNote(const Envelope& envelope);
 // The type of the event inside. `envelope`: of kEventTraced.
 uint16_t InnerTypeOf(const Envelope& envelope);
 // The event inside; frees the envelope. Precondition: it is of kEventTraced.

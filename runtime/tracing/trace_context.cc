@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 namespace actord::runtime {
 namespace {
@@ -75,18 +76,21 @@ std::string_view Trimmed(std::string_view text) {
 
 bool IsTracestate(std::string_view state) {
   if (state.size() > kMaxTracestateBytes) return false;
-  size_t members = 0;
+  std::vector<std::string_view> keys;
   while (true) {
     const size_t comma = state.find(',');
     const std::string_view member = Trimmed(state.substr(0, comma));
     // An empty member is allowed.
     if (!member.empty()) {
       const size_t equals = member.find('=');
-      if (equals == std::string_view::npos || ++members > kMaxStateMembers ||
-          !IsStateKey(member.substr(0, equals)) ||
-          !IsStateValue(member.substr(equals + 1))) {
+      if (equals == std::string_view::npos) return false;
+      const std::string_view key = member.substr(0, equals);
+      if (!IsStateKey(key) || !IsStateValue(member.substr(equals + 1)) ||
+          keys.size() == kMaxStateMembers ||
+          std::find(keys.begin(), keys.end(), key) != keys.end()) {
         return false;
       }
+      keys.push_back(key);
     }
     if (comma == std::string_view::npos) return true;
     state.remove_prefix(comma + 1);

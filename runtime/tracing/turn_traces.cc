@@ -1,6 +1,7 @@
 #include "runtime/tracing/turn_traces.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/system/assert.h"
 
@@ -13,11 +14,19 @@ void TurnTraces::Note(TracedProcess process, TraceContext trace) {
   if (flag_ != nullptr) *flag_ = true;
 }
 
+void TurnTraces::NoteDue(TracedProcess process, TraceContext trace) {
+  due_process_ = process;
+  due_ = std::move(trace);
+  if (flag_ != nullptr) *flag_ = true;
+}
+
 bool TurnTraces::Begin(TracedProcess process, bool has_events,
                        std::span<const uint64_t> completions) {
   std::optional<TraceContext> next;
   if (noted_process_ == process) next = std::move(noted_);
   noted_.reset();
+  std::optional<TraceContext> due = std::exchange(due_, std::nullopt);
+  if (due_process_ != process) due.reset();
   const bool continues = process_ == process;
   if (!continues) yields_.clear();
   for (const uint64_t tag : completions) {
@@ -28,7 +37,9 @@ bool TurnTraces::Begin(TracedProcess process, bool has_events,
     if (!next) next = std::move(yield->second);
     yields_.erase(yield);
   }
-  if (!next && !has_events && continues) next = std::move(current_);
+  if (!next && !has_events) {
+    next = due || !continues ? std::move(due) : std::move(current_);
+  }
   process_ = process;
   current_ = std::move(next);
   StepTrace::Set(process, current());

@@ -38,12 +38,14 @@ class TurnTraces {
   // The next call of `process` gets an event of this trace. Only the first
   // trace that is noted for a call counts.
   void Note(TracedProcess process, TraceContext trace);
+  // The next call of `process` has this trace if it has no events.
+  void NoteDue(TracedProcess process, TraceContext trace);
   // Begins a call. `completions`: the tags of its events that are completions.
   // Returns whether the call is traced; StepTrace then has its trace.
   bool Begin(TracedProcess process, bool has_events,
              std::span<const uint64_t> completions);
   // Whether the call that was begun last is traced, or a trace is noted.
-  [[nodiscard]] bool HasAny() const { return current_ || noted_; }
+  [[nodiscard]] bool HasAny() const { return current_ || noted_ || due_; }
   // The trace of the call that was begun last; null: it is not traced.
   [[nodiscard]] const TraceContext* current() const {
     return current_ ? &*current_ : nullptr;
@@ -60,6 +62,8 @@ class TurnTraces {
   bool* flag_ = nullptr;
   TracedProcess noted_process_ = 0;
   std::optional<TraceContext> noted_;
+  TracedProcess due_process_ = 0;
+  std::optional<TraceContext> due_;
   TracedProcess process_ = 0;  // of the call that was begun last
   std::optional<TraceContext> current_;
   std::vector<TracedYield> yields_;  // of process_

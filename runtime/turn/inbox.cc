@@ -153,6 +153,7 @@ void Inbox::NoteTraces(Process& process, const Turn& turn) {
   if (rare.traces.empty() && !rare.due_trace) return;
   const TracedProcess self =
       TracedProcessOf(processes_.PidOf(process, turn.generation));
+  size_t completions = 0;
   for (const Envelope* event = process.urgent_taken.head(); event != nullptr;
        event = process.urgent_taken.After(event)) {
     if ((event->type != ACTORD_EVENT_COMPLETION &&
@@ -160,13 +161,14 @@ void Inbox::NoteTraces(Process& process, const Turn& turn) {
         event->generation != turn.generation) {
       continue;
     }
+    if (++completions > kBatch) break;  // the others wait for another step
     const auto traced = rare.traces.find(event->completion.tag);
     if (traced == rare.traces.end()) continue;
     traces_.Note(self, std::move(traced->second));
     rare.traces.erase(traced);
   }
   if (rare.due_trace && process.step_due) {
-    traces_.Note(self, *std::move(rare.due_trace));
+    traces_.NoteDue(self, *std::move(rare.due_trace));
     rare.due_trace.reset();
   }
 }
@@ -187,17 +189,20 @@ void Inbox::KeepTraces(Process& process, const Turn& turn) {
   // process does so only if another thread has completed a yield.
   if (process.is_durable()) return;
   EnvelopeList notes;
-  const auto note = [&](const TraceContext& trace) {
-    notes.PushBack(NewTraceNote(trace, turn.generation, lane_));
+  const auto note = [&](const TraceContext& trace, bool is_due) {
+    notes.PushBack(NewTraceNote(trace, turn.generation, is_due, lane_));
   };
-  if (rare.due_trace) note(*rare.due_trace);
+  if (rare.due_trace) note(*rare.due_trace, /*is_due=*/true);
   rare.due_trace.reset();
+  bool is_noted = false;
+  size_t completions = 0;
   for (const Envelope* event = process.urgent_taken.head(); event != nullptr;
        event = process.urgent_taken.After(event)) {
     if (event->type != ACTORD_EVENT_COMPLETION) continue;
+    if (++completions > kBatch) break;
     const auto traced = rare.traces.find(event->completion.tag);
     if (traced == rare.traces.end()) continue;
-    if (notes.empty()) note(traced->second);
+    if (!std::exchange(is_noted, true)) note(traced->second, /*is_due=*/false);
     rare.traces.erase(traced);
   }
   if (notes.empty()) return;

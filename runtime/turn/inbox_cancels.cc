@@ -34,8 +34,13 @@ static_assert(Inbox::kMaxEvents == rules::kMaxStepEvents);
 bool Inbox::TakeOrder(Process& process, Turn& turn, Envelope* envelope) {
   const uint16_t type = envelope->type;
   if (type == kEventTraceNote) {
-    traces_.Note(TracedProcessOf(processes_.PidOf(process, turn.generation)),
-                 TraceOf(*envelope));
+    const TracedProcess self =
+        TracedProcessOf(processes_.PidOf(process, turn.generation));
+    if (IsDueNote(*envelope)) {
+      traces_.NoteDue(self, TraceOf(*envelope));
+    } else {
+      traces_.Note(self, TraceOf(*envelope));
+    }
     lane_.Free(envelope);
     return true;
   }

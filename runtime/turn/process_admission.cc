@@ -105,7 +105,8 @@ absl::Status ProcessAdmission::CheckSizes(const SubmitRequest& request) const {
     status.Update(
         CheckPayloadSize("messages", message.payload, PayloadLimit(limits_)));
     status.Update(CheckTopic(message.topic));
-    held_bytes += Envelope::BytesFor(message.topic, ToAbi(message.payload));
+    held_bytes += TracedBytesFor(message.topic, ToAbi(message.payload), false,
+                                 ActingTrace::Here());
   }
   if (held_bytes > limits_.max_mailbox_bytes()) {
     status.Update(

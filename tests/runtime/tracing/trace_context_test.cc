@@ -90,8 +90,8 @@ TEST(TraceContext, BrokenTracestateIsDroppedAlone) {
   for (int i = 0; i < 33; ++i) many += "k" + std::to_string(i) + "=v,";
   for (const std::string& state :
        {std::string("novalue"), std::string("Upper=1"), std::string("a="),
-        std::string("a=1=2"), std::string("a=\x01"), std::string("=1"), many,
-        "a=" + std::string(257, 'x'),
+        std::string("a=1=2"), std::string("a=\x01"), std::string("=1"),
+        std::string("a=1,a=2"), many, "a=" + std::string(257, 'x'),
         "a=" + std::string(250, 'x') + ",b=" + std::string(250, 'x') +
             ",c=01234567"}) {
     EXPECT_EQ(StateOf(state), "") << state;

@@ -61,6 +61,21 @@ TEST_F(TurnTracesTest, OnlyACallWithoutEventsContinues) {
   EXPECT_EQ(Begin(7, /*has_events=*/false), 0);
 }
 
+TEST_F(TurnTracesTest, DueTraceIsForAStepWithoutEvents) {
+  traces_.NoteDue(7, Trace(1));
+  EXPECT_TRUE(flag_);
+  EXPECT_TRUE(traces_.HasAny());
+  EXPECT_EQ(Begin(7, /*has_events=*/false), 1);
+  traces_.NoteDue(7, Trace(2));
+  EXPECT_EQ(Begin(7), 0) << "its events have no trace";
+  traces_.NoteDue(7, Trace(3));
+  traces_.Note(7, Trace(4));
+  EXPECT_EQ(Begin(7), 4) << "its event has a trace of its own";
+  traces_.NoteDue(7, Trace(5));
+  EXPECT_EQ(Begin(8, /*has_events=*/false), 0);
+  EXPECT_EQ(Begin(7, /*has_events=*/false), 0);
+}
+
 TEST_F(TurnTracesTest, CompletionBringsTheTraceOfItsYieldOnce) {
   traces_.Note(7, Trace(1));
   Begin(7);
