@@ -53,6 +53,10 @@ StepContext::StepContext(World& world, BufferCache& buffers,
     : actord_step{&kApi}, world_(world), buffers_(buffers), input_(input) {}
 
 void StepContext::BeginRecord() {
+  if (record_.effects.capacity() > kMaxEffects) [[unlikely]] {
+    // ContinueAs adds answers to a record without a limit.
+    record_.effects = std::vector<Effect>();
+  }
   record_.has_said = record_.keeps_answers;
   record_.answers.clear();
   if (record_.keeps_answers) {
