@@ -114,6 +114,9 @@ struct FormOfMain<Task<R> (T::*)(Context&, OwnedPayload)> : KnownForm<R> {};
 template <typename R, typename T>
 struct FormOfMain<Task<R> (T::*)(Context&, std::string_view, OwnedPayload)>
     : KnownForm<R> {};
+template <typename R, typename T, typename... Args>
+struct FormOfMain<Task<R> (T::*)(Args...) noexcept>
+    : FormOfMain<Task<R> (T::*)(Args...)> {};
 
 // Whether `T` has a Main in one of these forms.
 template <typename T>

@@ -57,7 +57,8 @@ class Bare : public CoroutineProcess {
     input_ = input.bytes;
     return {};
   }
-  Task<std::string> Main(Context&) { co_return input_; }
+  // noexcept: a Main may promise it.
+  Task<std::string> Main(Context&) noexcept { co_return input_; }
 
  private:
   std::string input_;
