@@ -65,7 +65,8 @@ absl::StatusOr<std::vector<std::string>> ListPlugins(
 }  // namespace
 
 absl::Status LoadedPlugins::Load(const Config& config, const actord_host* host,
-                                 runtime::Catalog& catalog, KeptPlugins* kept) {
+                                 runtime::Catalog& catalog, KeptPlugins* kept,
+                                 bool tries_all) {
   host_ = host;
   catalog_ = &catalog;
   kept_ = kept;
@@ -79,7 +80,10 @@ absl::Status LoadedPlugins::Load(const Config& config, const actord_host* host,
     problems.Add(found.status());
     if (found.ok()) paths.insert(paths.end(), found->begin(), found->end());
   }
-  for (const std::string& path : paths) problems.Add(LoadAtStart(path));
+  for (const std::string& path : paths) {
+    if (!problems.empty() && !tries_all) break;
+    problems.Add(LoadAtStart(path));
+  }
   if (problems.empty()) problems.Add(AllowDirectories(config.plugin_dirs));
   return problems.status();
 }

@@ -45,11 +45,13 @@ class LoadedPlugins {
   // Loads the configured plugins, built-in handlers first, and fills the
   // catalog. A file with the same content as an earlier one is the same plugin
   // and is skipped. `kept`: keeps the files of plugins with durable types;
-  // null: there is no store. The error has a line for each file or directory
-  // that is wrong, which it names (problem_list.h). Call it once, before all
+  // null: there is no store. The error names the first file that is wrong. With
+  // `tries_all` it has a line for each (problem_list.h); then the code of a
+  // plugin also runs after another one has failed. Call it once, before all
   // other functions; after an error only DestroyHandlers may follow.
   absl::Status Load(const Config& config, const actord_host* host,
-                    runtime::Catalog& catalog, KeptPlugins* kept);
+                    runtime::Catalog& catalog, KeptPlugins* kept,
+                    bool tries_all = false);
   // Loads the process types of a file that the store keeps, for processes that
   // this version has written. No command of it is in force. An error says what
   // is missing. After Load.

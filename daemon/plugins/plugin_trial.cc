@@ -21,7 +21,8 @@ absl::Status TryPlugins(const Config& config, Logger& logger) {
   const auto runtime = runtime::Runtime::Create(trial.runtime, catalog);
   if (!runtime.ok()) return runtime.status();
   absl::Status status =
-      plugins.Load(trial, (*runtime)->host(), catalog, /*kept=*/nullptr);
+      plugins.Load(trial, (*runtime)->host(), catalog, /*kept=*/nullptr,
+                   /*tries_all=*/true);
   plugins.DestroyHandlers();
   return status;
 }
