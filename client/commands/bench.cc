@@ -161,8 +161,10 @@ ExitStatus Report(Invocation& invocation, const bench::LoadResult& result,
   if (result.unsent > 0) {
     invocation.Complain(
         WithThousands(result.unsent) +
-        " requests were due and have not begun: the daemon, or this client, "
-        "cannot keep the rate. No latency counts them");
+        (result.unsent == 1 ? " request was due and has not begun"
+                            : " requests were due and have not begun") +
+        ": the daemon, or this client, cannot keep the rate. The latencies do "
+        "not include them");
   }
   if (result.begun > result.answered) status = ExitStatus::kFailed;
   if (!result.fatal.ok() && !interrupted) {

@@ -109,7 +109,7 @@ ExitStatus List(Invocation& invocation, const ListOptions& options) {
       [&] { writer.EndPage(); });
   if (!status.ok()) return invocation.Fail(status);
   writer.Finish();
-  invocation.SayEmpty(writer, "no dead letter matches");
+  invocation.SayEmpty(writer, "there is no dead letter, or none matches");
   return ExitStatus::kDone;
 }
 

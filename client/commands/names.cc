@@ -50,7 +50,7 @@ ExitStatus RunNames(Invocation& invocation, const NamesOptions& options) {
       [&] { writer.EndPage(); });
   if (!status.ok()) return invocation.Fail(status);
   writer.Finish();
-  invocation.SayEmpty(writer, "no process has such a name");
+  invocation.SayEmpty(writer, "no name is registered, or none matches");
   return ExitStatus::kDone;
 }
 

@@ -100,7 +100,7 @@ ExitStatus RunPs(Invocation& invocation, const PsOptions& options) {
       [&] { writer.EndPage(); });
   if (!status.ok()) return invocation.Fail(status);
   writer.Finish();
-  invocation.SayEmpty(writer, "no process matches");
+  invocation.SayEmpty(writer, "no process is live, or none matches");
   return ExitStatus::kDone;
 }
 

@@ -251,9 +251,9 @@ no longer keeps the events since then, watch reports the missed events on standa
 and prints the live processes, unless --no-snapshot is given. JSON and YAML have lines for
 this: MISSED, SNAPSHOT, SNAPSHOT_END.
 
-Runs until it is interrupted (130), until --for is over (5 if the daemon was never reached), or
-until --count events. At the end
-it prints the token with which to resume; after --count the last few events may be repeated.
+Runs until it is interrupted (130), until --for is over, or until --count events. The exit
+status is 5 if the daemon was never reached. At the end it prints the token with which to
+resume; after --count the last few events may be repeated.
 
 Examples:
   actorctl watch --type order

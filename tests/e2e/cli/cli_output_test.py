@@ -91,7 +91,7 @@ class Usage(CliCase):
 
     def test_wrong_command_lines(self):
         for words in ([], ["fly"], ["submit", "echo", "--nonsense"], ["await"],
-                      ["complete"], ["dead-letters"], ["dead-letters", "drop"],
+                      ["complete"], ["dead-letters", "drop"],
                       ["dead-letters", "list", "--reason", "bad"], ["ps", "--state", "asleep"],
                       ["status", "--timeout", "soon"],
                       ["shutdown", "--mode", "later"],
