@@ -265,7 +265,8 @@ class CommandLine(DeadLetterCase, CliCase):
         self.assertIn("0 kept", self.output("status"))
 
     def test_usage(self):
-        self.assert_complains(USAGE, "subcommand is required", "dead-letters")
+        self.assertEqual(self.actorctl("dead-letters").stdout,
+                         self.actorctl("dead-letters", "list").stdout)
         self.assert_complains(USAGE, "ID or --all", "dead-letters", "drop")
         self.assert_complains(USAGE, "reason", "dead-letters", "list", "--reason",
                               "bad luck")
