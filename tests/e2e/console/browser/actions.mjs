@@ -84,6 +84,8 @@ export async function keyboardIsEnough(kit) {
   await page.getByRole("dialog").waitFor({ state: "detached" });
   assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Terminate");
   await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  await page.waitForFunction(() => document.activeElement instanceof HTMLInputElement);
   await page.keyboard.type("at night");
   await page.keyboard.press("Enter");
   await page.getByText("The process takes no further step.").waitFor();
