@@ -136,8 +136,9 @@ class AdminPort(EmptyCase):
                 pass  # refused, too
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
         self.assertEqual(get(port, "/healthz")[0], 200)
-        self.assertIn("connection to the admin port refused: the daemon has no "
-                      "descriptor left", daemon.log())
+        line = ("connection to the admin port refused: the daemon has no "
+                "descriptor left")
+        eventually(lambda: line in daemon.log(), line)
 
 
 if __name__ == "__main__":
