@@ -35,8 +35,8 @@ class LetterJournal final : public LetterLog {
         processes_(processes),
         lane_(shared_lane) {}
 
-  // Writes messages in the mailbox of `to`, without those that it has written
-  // before. To be called in the turn in which the process ends, before the
+  // Writes the messages in the mailbox of `to` that it has not written before.
+  // To be called in the turn in which the process ends, before the
   // record of its end. Keep returns the positions. `owner`: of the process.
   void KeepBeforeEnd(const Pid& to, Owner owner,
                      std::span<const Envelope* const> messages);

@@ -266,19 +266,17 @@ void Inbox::DropCompletions(Process& process, Turn& turn,
   }
 }
 
-void Inbox::TakeCalls(Process& process, Turn& turn,
-                      absl::FunctionRef<void(Envelope*)> use) {
+namespace {
+
+// Takes all messages out of the mailbox. Those that `sort` returns are in hand
+// afterwards, in their order; null: it has used the message up.
+template <typename Sort>
+void KeepInHand(Process& process, Sort sort) {
   Envelope* first = nullptr;
   Envelope* last = nullptr;
   process.TakeMessages([&](Envelope* envelope) {
-    const bool is_traced = envelope->type == kEventTraced;
-    if ((is_traced ? InnerTypeOf(*envelope) : envelope->type) == kEventCall &&
-        envelope->generation == turn.generation) {
-      GiveBytes(*envelope);
-      turn.Took(1, envelope->units());
-      use(is_traced ? Unwrap(envelope, lane_) : envelope);
-      return true;
-    }
+    envelope = sort(envelope);
+    if (envelope == nullptr) return true;
     envelope->SetNext(nullptr);
     if (last == nullptr) {
       first = envelope;
@@ -291,11 +289,26 @@ void Inbox::TakeCalls(Process& process, Turn& turn,
   process.in_hand = first;
 }
 
+}  // namespace
+
+void Inbox::TakeCalls(Process& process, Turn& turn,
+                      absl::FunctionRef<void(Envelope*)> use) {
+  KeepInHand(process, [&](Envelope* envelope) -> Envelope* {
+    const bool is_traced = envelope->type == kEventTraced;
+    if ((is_traced ? InnerTypeOf(*envelope) : envelope->type) == kEventCall &&
+        envelope->generation == turn.generation) {
+      GiveBytes(*envelope);
+      turn.Took(1, envelope->units());
+      use(is_traced ? Unwrap(envelope, lane_) : envelope);
+      return nullptr;
+    }
+    return envelope;
+  });
+}
+
 void Inbox::UnwrapMessages(Process& process, Turn& turn,
                            absl::FunctionRef<void(const Envelope&)> see) {
-  Envelope* first = nullptr;
-  Envelope* last = nullptr;
-  process.TakeMessages([&](Envelope* envelope) {
+  KeepInHand(process, [&](Envelope* envelope) -> Envelope* {
     if (envelope->generation == turn.generation) {
       if (envelope->type == kEventTraced) {
         // The owner and the mailbox are charged for the envelope around it.
@@ -312,16 +325,8 @@ void Inbox::UnwrapMessages(Process& process, Turn& turn,
         }
       }
     }
-    envelope->SetNext(nullptr);
-    if (last == nullptr) {
-      first = envelope;
-    } else {
-      last->SetNext(envelope);
-    }
-    last = envelope;
-    return true;
+    return envelope;
   });
-  process.in_hand = first;
 }
 
 void Inbox::EmptyRest(Process& process, Turn& turn) {
