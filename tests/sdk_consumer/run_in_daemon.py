@@ -48,15 +48,14 @@ def drive(actorctl, address):
     expect("tally", run("await", pid), "2")
 
 
-def main():
-    actord, actorctl, *plugins = sys.argv[1:]
+def in_daemon(actord, options, use):
+    """Calls `use` with the address of a daemon, which then has to end well."""
     with tempfile.TemporaryDirectory() as directory:
         port_file = pathlib.Path(directory) / "port"
-        options = [word for plugin in plugins for word in ("--plugin", plugin)]
         daemon = subprocess.Popen([actord, "--listen", "127.0.0.1:0",
                                    "--port-file", str(port_file), *options])
         try:
-            drive(actorctl, f"127.0.0.1:{wait_for_port(daemon, port_file)}")
+            use(f"127.0.0.1:{wait_for_port(daemon, port_file)}")
             daemon.terminate()
             if daemon.wait(DEADLINE_SECONDS) != 0:
                 sys.exit(f"actord ended with {daemon.returncode}")
@@ -64,6 +63,13 @@ def main():
             if daemon.poll() is None:
                 daemon.kill()
                 daemon.wait()
+
+
+def main():
+    actord, actorctl, *plugins = sys.argv[1:]
+    in_daemon(actord,
+              [word for plugin in plugins for word in ("--plugin", plugin)],
+              lambda address: drive(actorctl, address))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from run_in_daemon import DEADLINE_SECONDS, wait_for_port
+from run_in_daemon import DEADLINE_SECONDS, in_daemon
 
 
 def upgrade(actorctl, address, name, plugins, new):
@@ -46,23 +46,11 @@ def upgrade(actorctl, address, name, plugins, new):
 def main():
     actord, actorctl, name, old, new = sys.argv[1:]
     with tempfile.TemporaryDirectory() as directory:
-        plugins = pathlib.Path(directory) / "build"
-        plugins.mkdir()
+        plugins = pathlib.Path(directory)
         shutil.copyfile(old, plugins / f"{name}.so")
-        port_file = pathlib.Path(directory) / "port"
-        daemon = subprocess.Popen([
-            actord, "--listen", "127.0.0.1:0", "--port-file", str(port_file),
-            "--plugin-dir", str(plugins), "--external", f"{name}.*"])
-        try:
-            upgrade(actorctl, f"127.0.0.1:{wait_for_port(daemon, port_file)}", name,
-                    plugins, new)
-            daemon.terminate()
-            if daemon.wait(DEADLINE_SECONDS) != 0:
-                sys.exit(f"actord ended with {daemon.returncode}")
-        finally:
-            if daemon.poll() is None:
-                daemon.kill()
-                daemon.wait()
+        in_daemon(actord,
+                  ["--plugin-dir", str(plugins), "--external", f"{name}.*"],
+                  lambda address: upgrade(actorctl, address, name, plugins, new))
 
 
 if __name__ == "__main__":
