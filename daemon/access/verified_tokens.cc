@@ -15,9 +15,9 @@ constexpr size_t kWords = kMaxTextBytes / sizeof(uint64_t);
 }  // namespace
 
 VerifiedTokens::VerifiedTokens() {
-  std::array<uint8_t, sizeof secrets_> bytes{};
+  std::array<uint8_t, sizeof secret_> bytes{};
   is_on_ = identity::FillRandom(bytes).ok();
-  std::memcpy(secrets_.data(), bytes.data(), bytes.size());
+  std::memcpy(&secret_, bytes.data(), bytes.size());
 }
 
 std::optional<VerifiedTokens::Key> VerifiedTokens::KeyOf(
@@ -29,15 +29,14 @@ std::optional<VerifiedTokens::Key> VerifiedTokens::KeyOf(
   const std::span<const uint64_t> used(
       words.data(),
       1 + (text.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
-  return Key{.high = runtime::SipHash(secrets_[0], used),
-             .low = runtime::SipHash(secrets_[1], used)};
+  return runtime::SipHash128(secret_, used);
 }
 
 VerifiedTokens::Token VerifiedTokens::Find(std::string_view text,
                                            uint64_t generation) const {
   const std::optional<Key> key = is_on_ ? KeyOf(text) : std::nullopt;
   if (!key.has_value()) return nullptr;
-  const Slot& slot = slots_[key->low % kSlots];
+  const Slot& slot = slots_[key->front() % kSlots];
   const absl::ReaderMutexLock lock(&slot.mutex);
   if (slot.key != *key || slot.generation != generation) return nullptr;
   return slot.token;
@@ -47,7 +46,7 @@ void VerifiedTokens::Keep(std::string_view text, uint64_t generation,
                           const Token& token) {
   const std::optional<Key> key = is_on_ ? KeyOf(text) : std::nullopt;
   if (!key.has_value()) return;
-  Slot& slot = slots_[key->low % kSlots];
+  Slot& slot = slots_[key->front() % kSlots];
   const absl::MutexLock lock(&slot.mutex);
   slot.key = *key;
   slot.generation = generation;

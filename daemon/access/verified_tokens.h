@@ -41,14 +41,11 @@ class VerifiedTokens {
   // More clients than this share slots, and then some calls take the hash.
   static constexpr size_t kSlots = 256;
 
-  struct Key {
-    uint64_t high = 0;
-    uint64_t low = 0;
-    bool operator==(const Key&) const = default;
-  };
+  // A hash of 128 bits.
+  using Key = std::array<uint64_t, 2>;
   struct Slot {
     mutable absl::Mutex mutex;
-    Key key ABSL_GUARDED_BY(mutex);
+    Key key ABSL_GUARDED_BY(mutex) = {};
     uint64_t generation ABSL_GUARDED_BY(mutex) = 0;
     Token token ABSL_GUARDED_BY(mutex);
   };
@@ -57,7 +54,7 @@ class VerifiedTokens {
   [[nodiscard]] std::optional<Key> KeyOf(std::string_view text) const;
 
   bool is_on_ = false;
-  std::array<runtime::SipKey, 2> secrets_;
+  runtime::SipKey secret_;
   std::array<Slot, kSlots> slots_;
 };
 

@@ -6,6 +6,7 @@
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/proto_buffer_reader.h>
+#include <grpcpp/support/slice.h>
 
 #include <cstdint>
 #include <string>
@@ -68,6 +69,15 @@ absl::Status Unreadable(const Message& message) {
 }  // namespace
 
 absl::Status ReadMessage(const grpc::ByteBuffer& buffer, Message* message) {
+  // Most requests are one slice. Then there is no need for a stream.
+  grpc::Slice slice;
+  if (buffer.TrySingleSlice(&slice).ok()) {
+    if (message->ParseFromArray(slice.begin(),
+                                static_cast<int>(slice.size()))) {
+      return absl::OkStatus();
+    }
+    return Unreadable(*message);
+  }
   // The reader takes a pointer to non-const, but does not change the buffer.
   grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&buffer));
   if (reader.status().ok() && message->ParseFromZeroCopyStream(&reader)) {

@@ -1,6 +1,7 @@
 // The bytes of a record, which are fixed for ever.
 #include "runtime/step/record_format.h"
 
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -16,6 +17,14 @@ constexpr SipKey kPaperKey{0x0706050403020100u, 0x0f0e0d0c0b0a0908u};
 constexpr uint64_t kEightBytes[] = {0x0706050403020100u};
 static_assert(SipHash(kPaperKey, kEightBytes) == 0x93f5f5799a932462u);
 static_assert(SipHash(kPaperKey, {}) == 0x726fdb47dd0e0e31u);
+// The values of `openssl mac -macopt size:16 SIPHASH` for no bytes, and for the
+// bytes 0 to 23.
+constexpr uint64_t kManyBytes[] = {0x0706050403020100u, 0x0f0e0d0c0b0a0908u,
+                                   0x1716151413121110u};
+static_assert(SipHash128(kPaperKey, {}) ==
+              std::array{0xe6a825ba047f81a3u, 0x930255c71472f66du});
+static_assert(SipHash128(kPaperKey, kManyBytes) ==
+              std::array{0xd850bd78ae79b42du, 0xad32618a178a2a88u});
 
 // Sixteen bytes a line, in hexadecimal digits.
 std::string HexOf(std::string_view bytes) {
