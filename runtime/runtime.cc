@@ -106,6 +106,11 @@ absl::StatusOr<Pid> Runtime::FindName(std::string_view name,
   return core_->names.Find(owner, name);
 }
 
+std::vector<Pid> Runtime::GroupMembers(std::string_view group,
+                                       Owner owner) const {
+  return core_->groups.Members(owner, group);
+}
+
 NamePage Runtime::ListNames(std::string_view prefix, uint64_t first_sequence,
                             size_t page_size, Owner by) const {
   return core_->names.List(by, prefix, first_sequence, page_size);

@@ -245,6 +245,9 @@ class Runtime {
   // none. Each owner has names of its own.
   [[nodiscard]] absl::StatusOr<Pid> FindName(
       std::string_view name, Owner owner = Owner::kNobody) const;
+  // The live members of the owner's group, in the order of their PIDs.
+  [[nodiscard]] std::vector<Pid> GroupMembers(std::string_view group,
+                                              Owner owner) const;
   // Lists a page of the names that begin with `prefix`. A name that is held
   // during the whole walk over all pages is listed exactly once.
   [[nodiscard]] NamePage ListNames(std::string_view prefix,

@@ -33,7 +33,17 @@ ExitStatus SendOne(Invocation& invocation, const v1::SendRequest& request) {
   json["pid"] = request.pid();
   json["duplicate"] = response->duplicate();
   json["receipt"] = EnumName(response->receipt());
-  WriteOne(invocation.out(), invocation.style(), json, request.pid(), [] {});
+  const bool is_group = request.pid().starts_with('#');
+  if (is_group) {
+    json["delivered"] = response->delivered();
+    json["refused"] = response->refused();
+  }
+  WriteOne(invocation.out(), invocation.style(), json, request.pid(), [&] {
+    if (!is_group) return;
+    invocation.out() << "sent to " << response->delivered() << " of "
+                     << response->delivered() + response->refused()
+                     << " members\n";
+  });
   return ExitStatus::kDone;
 }
 
@@ -97,6 +107,7 @@ ExitStatus RunSend(Invocation& invocation, const SendOptions& options) {
 
 constexpr char kSendFooter[] = R"(
 Returns when the message is in the process's mailbox. Prints nothing; -o name prints the PID.
+To a group: prints how many members have the message; a member with a full mailbox has not.
 
 With --from-file, each line of FILE is a JSON object; the command line gives the defaults:
   {"pid": "...", "topic": "add", "payload": any JSON, "message_id": "add-17"}
@@ -106,6 +117,7 @@ Examples:
   actorctl send "$pid" 5 --topic add
   actorctl send "$pid" @picture.png --content-type image/png
   actorctl send @orders/17 5 --topic add
+  actorctl send '#workers' now --topic reload
   actorctl send "$pid" --topic add --from-file numbers.jsonl
 )";
 
@@ -116,7 +128,7 @@ void AddSend(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "send", "Send a message to a process, or many from a file");
   command->footer(kSendFooter);
-  command->add_option("PID", options->pid, "Receiver: a PID or @NAME")
+  command->add_option("PID", options->pid, "Receiver: a PID, @NAME or '#GROUP'")
       ->type_name("");
   auto* payload =
       command

@@ -38,11 +38,13 @@ void ActorService::Send(const Caller& caller, v1::SendRequest& request,
   runtime::Message message;
   CarryOutSend(runtime_, caller.access(), runtime_, context_.message_ids,
                &request, message,
-               [answer](const absl::Status& sent, bool duplicate, bool logged) {
+               [answer](const absl::Status& status, const SendResult& sent) {
                  v1::SendResponse response;
-                 response.set_duplicate(duplicate);
-                 response.set_receipt(ReceiptOf(logged));
-                 answer.Finish(sent, response);
+                 response.set_duplicate(sent.is_duplicate);
+                 response.set_receipt(ReceiptOf(sent.is_logged));
+                 response.set_delivered(sent.delivered);
+                 response.set_refused(sent.refused);
+                 answer.Finish(status, response);
                });
 }
 

@@ -24,6 +24,19 @@ absl::Status CheckReceiver(const runtime::Runtime& runtime,
   return access.is_enforced() ? type.status() : absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<runtime::Pid>> FindReceivers(
+    const runtime::Runtime& runtime, const Access& access, const Address& to) {
+  absl::StatusOr<std::vector<runtime::Pid>> members =
+      ResolveGroup(runtime, access, to);
+  if (!members.ok()) return members;
+  for (const runtime::Pid& pid : *members) {
+    absl::Status allowed = CheckReceiver(runtime, access, pid);
+    // A member may have ended.
+    if (absl::IsPermissionDenied(allowed)) return allowed;
+  }
+  return members;
+}
+
 absl::Status CheckHolder(const runtime::Runtime& runtime, const Access& access,
                          const std::string& name) {
   if (!access.ChecksReceivers()) return absl::OkStatus();

@@ -4,10 +4,13 @@
 // Thread-safety: any thread.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
@@ -17,6 +20,7 @@
 #include "daemon/operations/find_process.h"
 #include "daemon/wire/proto_requests.h"
 #include "runtime/actors/request_ids.h"
+#include "runtime/process/errors.h"
 #include "runtime/runtime.h"
 #include "runtime/table/home_pid.h"
 
@@ -30,8 +34,12 @@ absl::Status IdReused(const char* field, const std::string& id);
 // of the process up only if the access depends on it.
 absl::Status CheckReceiver(const runtime::Runtime& runtime,
                            const Access& access, const runtime::Pid& pid);
-// The same for the holder of the name, if there is one. The holder may change
-// afterwards: the processes decide who holds a name.
+// The members of a group (find_process.h), or the reason why the access may not
+// send to one of them.
+absl::StatusOr<std::vector<runtime::Pid>> FindReceivers(
+    const runtime::Runtime& runtime, const Access& access, const Address& to);
+// CheckReceiver for the holder of the name, if there is one. The holder may
+// change afterwards: the processes decide who holds a name.
 absl::Status CheckHolder(const runtime::Runtime& runtime, const Access& access,
                          const std::string& name);
 // nullopt: the access may answer the yield. Otherwise the result for the
@@ -134,11 +142,47 @@ void WhenSent(const runtime::Runtime& runtime, const Sender& /*sender*/,
   }
 }
 
+// How a message was sent.
+struct SendResult {
+  bool is_duplicate = false;
+  bool is_logged = false;  // the message is on the disk
+  // Of a message to a group: the members whose mailboxes have it, and the
+  // members whose mailboxes had no room.
+  uint32_t delivered = 0;
+  uint32_t refused = 0;
+};
+
+// Sends `message` to each member, and adds the members to `sent`. `position`:
+// where the last record of a durable member ends. OK: a mailbox has it.
+template <typename Sender>
+absl::Status SendToMembers(const std::vector<runtime::Pid>& members,
+                           runtime::Owner sees, Sender& sender,
+                           const runtime::Message& message, uint64_t& position,
+                           SendResult& sent) {
+  absl::Status refusal;
+  for (const runtime::Pid& pid : members) {
+    uint64_t end = 0;
+    absl::Status status = sender.Send(pid, message, sees, &end, nullptr);
+    position = std::max(position, end);
+    if (status.ok()) {
+      ++sent.delivered;
+    } else if (runtime::ReasonOf(status) == runtime::reason::kMailboxFull) {
+      ++sent.refused;
+      refusal = std::move(status);
+    } else if (runtime::ReasonOf(status) != runtime::reason::kProcessEnded) {
+      // The daemon takes no messages, so the other members get none either.
+      return sent.delivered == 0 ? status : absl::OkStatus();
+    }
+  }
+  if (sent.delivered != 0) return absl::OkStatus();
+  return sent.refused != 0 ? refusal : NoMembers();
+}
+
 // Moves the payload out of `request`, sends the message, and calls `done(const
-// absl::Status&, bool duplicate, bool logged)` exactly once, on this thread or
-// another thread. `logged`: the message is on the disk. `sender` is the
-// runtime, or a BulkSender of the runtime. `message` may contain anything; its
-// memory is swapped with the memory of `request`, and so reused.
+// absl::Status&, const SendResult&)` exactly once, on this thread or another
+// thread. `sender` is the runtime, or a BulkSender of the runtime. `message`
+// may contain anything; its memory is swapped with the memory of `request`, and
+// so reused.
 template <typename Sender, typename Done>
 void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
                   Sender& sender, runtime::RequestIds& ids,
@@ -149,10 +193,23 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
   const absl::Status status =
       ReadSend(request, runtime::PayloadLimit(runtime.limits()), to, message);
   if (!status.ok()) {
-    done(status, false, false);
+    done(status, SendResult());
     return;
   }
   uint64_t position = 0;
+  if (to.is_group) {
+    SendResult sent;
+    const absl::StatusOr<std::vector<runtime::Pid>> members =
+        FindReceivers(runtime, access, to);
+    const absl::Status result =
+        members.ok() ? SendToMembers(*members, access.sees(), sender, message,
+                                     position, sent)
+                     : members.status();
+    sent.is_logged = position != 0;
+    WhenSent(runtime, sender, position,
+             [done, result, sent] { done(result, sent); });
+    return;
+  }
   const auto send =
       [&](const runtime::RequestId* id) -> absl::StatusOr<runtime::Pid> {
     const absl::StatusOr<runtime::Pid> pid = Resolve(runtime, access, to);
@@ -167,10 +224,11 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
   if (request->message_id().empty()) {
     const absl::Status sent = send(nullptr).status();
     if (position == 0) {
-      done(sent, false, false);
+      done(sent, SendResult());
     } else {
-      WhenSent(runtime, sender, position,
-               [done, sent] { done(sent, false, sent.ok()); });
+      WhenSent(runtime, sender, position, [done, sent] {
+        done(sent, SendResult{.is_logged = sent.ok()});
+      });
     }
     return;
   }
@@ -180,17 +238,19 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
   const auto key = ids.KeyOf(id.owner, id.id);
   const runtime::RequestIds::Role role = ids.Begin(
       key, id.fingerprint, [done](const absl::StatusOr<runtime::Pid>& sent) {
-        done(sent.status(), true, sent.ok() && runtime::IsHomePid(*sent));
+        done(sent.status(),
+             SendResult{.is_duplicate = true,
+                        .is_logged = sent.ok() && runtime::IsHomePid(*sent)});
       });
   if (role == runtime::RequestIds::Role::kReused) {
-    done(IdReused("message_id", id.id), false, false);
+    done(IdReused("message_id", id.id), SendResult());
   } else if (role == runtime::RequestIds::Role::kFirst) {
     const absl::StatusOr<runtime::Pid> sent = send(&id);
     // End comes before the answer, so that the id is remembered when the client
     // has the answer. A repeat waits, too, until the message is durable.
     const auto end = [&ids, key, sent, done, position] {
       ids.End(key, sent);
-      done(sent.status(), false, sent.ok() && position != 0);
+      done(sent.status(), SendResult{.is_logged = sent.ok() && position != 0});
     };
     if (position == 0) {
       end();

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "runtime/process/errors.h"
+
 namespace actord::daemon {
 
 absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
@@ -12,6 +14,23 @@ absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
       address.owner ? access.FindOwner(*address.owner) : access.owner();
   // No process has the owner kAny: the name is not found.
   return runtime.FindName(address.name, owner.value_or(runtime::Owner::kAny));
+}
+
+absl::Status NoMembers() {
+  return runtime::Error(absl::StatusCode::kNotFound,
+                        runtime::reason::kNameNotFound,
+                        "the group has no members");
+}
+
+absl::StatusOr<std::vector<runtime::Pid>> ResolveGroup(
+    const runtime::Runtime& runtime, const Access& access,
+    const Address& address) {
+  const std::optional<runtime::Owner> owner =
+      address.owner ? access.FindOwner(*address.owner) : access.owner();
+  std::vector<runtime::Pid> members;
+  if (owner) members = runtime.GroupMembers(address.name, *owner);
+  if (members.empty()) return NoMembers();
+  return members;
 }
 
 absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,

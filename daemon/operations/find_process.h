@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "daemon/access/access.h"
@@ -20,6 +21,14 @@ namespace actord::daemon {
 absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
                                      const Access& access,
                                      const Address& address);
+// The error of a group without members: NAME_NOT_FOUND.
+absl::Status NoMembers();
+// The members of a group, which are all of one owner. A name means a group of
+// the caller's own owner, unless the address names an owner. NAME_NOT_FOUND:
+// the group has no members that the caller sees.
+absl::StatusOr<std::vector<runtime::Pid>> ResolveGroup(
+    const runtime::Runtime& runtime, const Access& access,
+    const Address& address);
 // ReadAddress, and then Resolve. `field`: for the error.
 absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
                                          const Access& access,

@@ -91,7 +91,7 @@ void SendStream::CarryOut(Batch& batch) {
   for (uint64_t index = first; index < next_; ++index) {
     v1::SendRequest* const item =
         request_.get().mutable_sends(static_cast<int>(index - first));
-    if (!item->message_id().empty()) {
+    if (!item->message_id().empty() || IsGroup(item->pid())) {
       // The messages before it come first.
       sender.Flush(refuse);
       CarryOutOnce(batch, index, access, sender);
@@ -128,10 +128,10 @@ void SendStream::CarryOutOnce(Batch& batch, uint64_t index,
       runtime_, access, sender, message_ids_,
       request_.get().mutable_sends(static_cast<int>(index - batch.first)),
       message_,
-      [this, &batch, index](const absl::Status& sent, bool duplicate,
-                            bool logged) {
-        if (logged) is_durable_.store(true, std::memory_order_relaxed);
-        Answered(batch, index, sent, duplicate, logged);
+      [this, &batch, index](const absl::Status& status,
+                            const SendResult& sent) {
+        if (sent.is_logged) is_durable_.store(true, std::memory_order_relaxed);
+        Answered(batch, index, status, sent.is_duplicate, sent.is_logged);
       });
 }
 

@@ -115,7 +115,7 @@ class SendStream final : public BidiStream {
   bool MayBegin(const grpc::ByteBuffer& bytes);
   // Carries out the batch that was read.
   void CarryOut(Batch& batch);
-  // Carries out an item with a message_id.
+  // Carries out an item with a message_id, or to a group.
   void CarryOutOnce(Batch& batch, uint64_t index, const Access& access,
                     runtime::BulkSender& sender);
   // The end of an item with a message_id. Any thread.

@@ -1,10 +1,36 @@
 #include "daemon/wire/proto_check.h"
 
+#include <actord/text.h>
+
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
 
 namespace actord::daemon {
+namespace {
+
+// Reads @ or #, a name, and perhaps @ and an owner.
+absl::StatusOr<Address> ReadName(std::string_view field,
+                                 const std::string& text) {
+  Address address;
+  // A name has no @.
+  const size_t end = text.find('@', 1);
+  address.name = text.substr(1, end == std::string::npos ? end : end - 1);
+  if (end != std::string::npos) address.owner = text.substr(end + 1);
+  if (IsName(address.name) &&
+      (!address.owner || address.owner->size() <= kMaxNameBytes)) {
+    return address;
+  }
+  return runtime::InvalidField(
+      field, runtime::reason::kInvalidPid,
+      absl::StrCat(std::string(field), ": a name must follow the ",
+                   text.substr(0, 1), ": ", runtime::ToAbsl(kNameRule),
+                   ". Another @ and the name of an owner may follow"));
+}
+
+}  // namespace
 
 using runtime::ToAbsl;
 
@@ -18,6 +44,47 @@ absl::Status CheckLength(std::string_view field, const std::string& text,
   if (text.size() <= max_bytes) return absl::OkStatus();
   return Wrong(field, absl::StrCat("has ", text.size(), " bytes; the limit is ",
                                    max_bytes));
+}
+
+absl::Status InField(std::string_view field, const absl::Status& status) {
+  return runtime::InvalidField(
+      field, runtime::ReasonOf(status),
+      absl::StrCat(std::string(field), ": ", status.message()));
+}
+
+absl::StatusOr<Address> ReadAddress(std::string_view field,
+                                    const std::string& text) {
+  if (!text.empty() && text.front() == '@') return ReadName(field, text);
+  if (IsGroup(text)) {
+    return runtime::InvalidField(
+        field, runtime::reason::kInvalidPid,
+        absl::StrCat(std::string(field),
+                     ": # and a name mean a group, and only Send takes a "
+                     "group: give a PID, or @ and the name of a process"));
+  }
+  absl::StatusOr<runtime::Pid> pid = ReadPid(field, text);
+  if (!pid.ok()) return std::move(pid).status();
+  Address address;
+  address.pid = *pid;
+  return address;
+}
+
+absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
+                                     const std::string& text) {
+  absl::StatusOr<runtime::Pid> pid = runtime::ParsePid(text);
+  if (!pid.ok()) return InField(field, pid.status());
+  return pid;
+}
+
+bool IsGroup(const std::string& text) {
+  return !text.empty() && text.front() == '#';
+}
+
+absl::StatusOr<Address> ReadReceiver(const std::string& text) {
+  if (!IsGroup(text)) return ReadAddress("pid", text);
+  absl::StatusOr<Address> group = ReadName("pid", text);
+  if (group.ok()) group->is_group = true;
+  return group;
 }
 
 }  // namespace actord::daemon

@@ -1,14 +1,17 @@
-// The checks that the readers of requests share. The limits on texts are in
-// actord/text.h.
+// The checks that the readers of requests share, and the addresses of
+// processes. The limits on texts are in actord/text.h.
 //
 // Thread-safety: pure functions.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/process/pid.h"
 
 namespace actord::daemon {
 
@@ -22,4 +25,29 @@ absl::Status Wrong(std::string_view field, std::string_view what);
 absl::Status CheckLength(std::string_view field, const std::string& text,
                          size_t max_bytes);
 
+// Turns an error of a runtime parser into an error about `field`.
+absl::Status InField(std::string_view field, const absl::Status& status);
+
+// The address of a process: a PID, or a name that the process holds. Of a
+// message also the name of a group.
+struct Address {
+  runtime::Pid pid;
+  std::string name;  // used if `pid` is empty
+  // The owner of the name. nullopt: the caller's owner; "": nobody.
+  std::optional<std::string> owner = std::nullopt;
+  bool is_group = false;  // `name` is the name of a group
+};
+// Reads a PID, or @ and a name, or @, a name, @ and an owner. Refuses a group.
+// `field` is the name of the field for the error.
+absl::StatusOr<Address> ReadAddress(std::string_view field,
+                                    const std::string& text);
+
+// Whether the text can only be the address of a group: it begins with #.
+bool IsGroup(const std::string& text);
+// ReadAddress of the field `pid` of a message, which may go to a group: # and a
+// name, or #, a name, @ and an owner.
+absl::StatusOr<Address> ReadReceiver(const std::string& text);
+// `field` is the name of the field for the error.
+absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
+                                     const std::string& text);
 }  // namespace actord::daemon

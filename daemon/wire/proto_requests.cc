@@ -88,13 +88,6 @@ absl::Status TakeMessages(v1::SubmitRequest* request,
   return absl::OkStatus();
 }
 
-// Turns an error of a runtime parser into an error about `field`.
-absl::Status InField(std::string_view field, const absl::Status& status) {
-  return runtime::InvalidField(
-      field, runtime::ReasonOf(status),
-      absl::StrCat(std::string(field), ": ", status.message()));
-}
-
 absl::StatusOr<std::optional<runtime::ProcessState>> ReadState(
     v1::ProcessState state) {
   switch (state) {
@@ -170,8 +163,8 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
 template <typename Request>
 absl::Status ReadMessageTo(Request* request,
                            const runtime::PayloadLimit& payload_limit,
-                           Address& to, runtime::Message& message) {
-  absl::StatusOr<Address> address = ReadAddress("pid", request->pid());
+                           absl::StatusOr<Address> address, Address& to,
+                           runtime::Message& message) {
   if (!address.ok()) return std::move(address).status();
   to = *std::move(address);
   absl::Status status =
@@ -191,15 +184,22 @@ absl::Status ReadMessageTo(Request* request,
 absl::Status ReadSend(v1::SendRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message) {
-  absl::Status status = ReadMessageTo(request, payload_limit, to, message);
+  absl::Status status = ReadMessageTo(
+      request, payload_limit, ReadReceiver(request->pid()), to, message);
   if (!status.ok()) return status;
+  if (to.is_group && !request->message_id().empty()) {
+    return Wrong("message_id",
+                 "is for a message to one process, and this one goes to a "
+                 "group: leave it out");
+  }
   return CheckLength("message_id", request->message_id(), kMaxRequestIdBytes);
 }
 
 absl::Status ReadCall(v1::CallRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message) {
-  absl::Status status = ReadMessageTo(request, payload_limit, to, message);
+  absl::Status status = ReadMessageTo(
+      request, payload_limit, ReadAddress("pid", request->pid()), to, message);
   if (!status.ok()) return status;
   return CheckLength("message_id", request->message_id(), kMaxRequestIdBytes);
 }
@@ -220,37 +220,6 @@ absl::StatusOr<bool> ReadNameConflict(const v1::SubmitRequest& request) {
     default:
       return Wrong("on_name_conflict", "is not a value that this daemon knows");
   }
-}
-
-absl::StatusOr<Address> ReadAddress(std::string_view field,
-                                    const std::string& text) {
-  Address address;
-  if (!text.empty() && text.front() == '@') {
-    // A name has no @.
-    const size_t end = text.find('@', 1);
-    address.name = text.substr(1, end == std::string::npos ? end : end - 1);
-    if (end != std::string::npos) address.owner = text.substr(end + 1);
-    if (IsName(address.name) &&
-        (!address.owner || address.owner->size() <= kMaxNameBytes)) {
-      return address;
-    }
-    return runtime::InvalidField(
-        field, reason::kInvalidPid,
-        absl::StrCat(std::string(field),
-                     ": a name must follow the @: ", runtime::ToAbsl(kNameRule),
-                     ". Another @ and the name of an owner may follow"));
-  }
-  absl::StatusOr<runtime::Pid> pid = ReadPid(field, text);
-  if (!pid.ok()) return std::move(pid).status();
-  address.pid = *pid;
-  return address;
-}
-
-absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
-                                     const std::string& text) {
-  absl::StatusOr<runtime::Pid> pid = runtime::ParsePid(text);
-  if (!pid.ok()) return InField(field, pid.status());
-  return pid;
 }
 
 absl::StatusOr<absl::Duration> ReadCancelDeadline(

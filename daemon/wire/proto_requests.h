@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "actord/v1/actor_service.pb.h"
+#include "daemon/wire/proto_check.h"
 #include "runtime/process/fingerprint.h"
 #include "runtime/runtime.h"
 #include "runtime/system/sip_hash.h"
@@ -31,24 +32,12 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
 // fingerprints, so the hashed fields and their order must never change.
 runtime::Fingerprint Fingerprint(const runtime::SipKey& key,
                                  const runtime::SubmitRequest& request);
-
-// The address of a process: a PID, or a name that the process holds.
-struct Address {
-  runtime::Pid pid;
-  std::string name;  // used if `pid` is empty
-  // The owner of the name. nullopt: the caller's owner; "": nobody.
-  std::optional<std::string> owner = std::nullopt;
-};
 runtime::Fingerprint Fingerprint(const runtime::SipKey& key, const Address& to,
                                  const runtime::Message& message);
-// Reads a PID, or @ and a name, or @, a name, @ and an owner. `field` is the
-// name of the field for the error.
-absl::StatusOr<Address> ReadAddress(std::string_view field,
-                                    const std::string& text);
 
 // Fills `to` and `message`, regardless of their old contents. Where a text
 // moves out of the request, the old text of `message` moves in, so that its
-// memory is reused.
+// memory is reused. A message to a group has no id.
 absl::Status ReadSend(v1::SendRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message);
@@ -61,9 +50,6 @@ absl::Status CheckBatch(std::string_view field, int items);
 // of the name when the name is taken.
 absl::StatusOr<bool> ReadNameConflict(const v1::SubmitRequest& request);
 
-// `field` is the name of the field for the error.
-absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
-                                     const std::string& text);
 // Returns zero if the request has no deadline.
 absl::StatusOr<absl::Duration> ReadCancelDeadline(
     const v1::CancelRequest& request);

@@ -67,12 +67,14 @@ export class Client {
    */
   async send(pid, payload, options = {}) {
     checkOptions('send', options);
-    const { messageId = wire.newId() } = options;
-    const response = await this.#perform('Send',
-      wire.sendRequest(pid, payload, options, messageId), options, messageId !== '');
+    const request = wire.sendRequest(pid, payload, options, options.messageId);
+    const response = await this.#perform('Send', request, options,
+      request.messageId !== '');
     return {
       duplicate: /** @type {boolean} */ (response.duplicate),
       receipt: wire.receiptOf(response.receipt),
+      delivered: /** @type {number} */ (response.delivered),
+      refused: /** @type {number} */ (response.refused),
     };
   }
 

@@ -60,7 +60,7 @@ export class SendStream {
   async send(pid, payload, options = {}) {
     checkOptions('SendStream.send', options);
     const request = wire.sendRequest(pid, payload, options,
-      options.messageId ?? wire.newId());
+      options.messageId);
     if (this.#queued || this.#closing || this.#error !== null
         || !this.#book.hasRoom) await this.#room();
     if (this.#closing) throw new Error('the stream is closed');

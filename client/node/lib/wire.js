@@ -118,11 +118,12 @@ export function submittedOf(response) {
 /**
  * @param {Target} target @param {Data | undefined} payload
  * @param {{topic?: string, contentType?: string}} options
- * @param {string} messageId
+ * @param {string | undefined} messageId undefined: a new one, but none for a group
  */
 export function sendRequest(target, payload, { topic = '', contentType }, messageId) {
+  const pid = pidOf(target);
   return {
-    pid: pidOf(target), topic, messageId,
+    pid, topic, messageId: messageId ?? (pid.startsWith('#') ? '' : newId()),
     payload: payloadMessage(Payload.of(payload, contentType)),
   };
 }

@@ -82,7 +82,10 @@ export class Client {
   /** Starts a process, and resolves when its Init has returned. */
   submit(processType: string, input?: Data, options?: SubmitOptions):
     Promise<Submitted>;
-  /** Delivers a message, and resolves when it is in the mailbox. */
+  /** Delivers a message to a PID, a '@name' or a '#group', and resolves when it is in
+   * the mailbox. By default the client makes a message id, so a repeated attempt
+   * delivers it once. A message to a group has none, so it is not sent again when the
+   * connection was lost. */
   send(pid: Target, payload?: Data, options?: MessageOptions): Promise<Sent>;
   /** Asks a process for an answer. Only a durable process takes a message id; without
    * it, a call that has lost its connection is not repeated. */

@@ -69,6 +69,10 @@ export interface Sent {
   /** The message id was seen before: this call delivered nothing. */
   readonly duplicate: boolean;
   readonly receipt: Receipt;
+  /** Of a message to a group: the members that have it. */
+  readonly delivered: number;
+  /** Of a message to a group: the members whose mailboxes were full. */
+  readonly refused: number;
 }
 
 /** The answer of a process to `call`. */

@@ -82,9 +82,10 @@ class Client(ConnectedClient):
              json: Any = UNSET, content_type: str | None = None,
              message_id: str | None = None,
              timeout: Timeout = Default.TIMEOUT) -> values.Sent:
-        """Delivers a message to a PID or "@name", and returns when it is in the
-        mailbox. By default the client makes a message_id, so a repeated attempt
-        delivers it once."""
+        """Delivers a message to a PID, a "@name" or a "#group", and returns when it
+        is in the mailbox. By default the client makes a message_id, so a repeated
+        attempt delivers it once. A message to a group has none, so it is not sent
+        again when the connection was lost."""
         request = wire.send_request(
             pid, topic, Payload.of(payload, json=json, content_type=content_type),
             message_id)

@@ -146,6 +146,10 @@ Target = Union[str, Submitted]
 class Sent:
     duplicate: bool  # message_id was seen before; this call delivered nothing
     receipt: Receipt
+    # Of a message to a group: the members that have it, and the members whose
+    # mailboxes were full. 0 of a message to one process.
+    delivered: int = 0
+    refused: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

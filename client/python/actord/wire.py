@@ -106,13 +106,18 @@ def submitted_of(response: Any) -> values.Submitted:
 
 def send_request(target: values.Target, topic: str, payload: Payload,
                  message_id: str | None) -> process_pb2.SendRequest:
+    pid = pid_of(target)
+    if message_id is None:
+        # A message to a group has no id.
+        message_id = "" if pid.startswith("#") else new_id()
     return process_pb2.SendRequest(
-        pid=pid_of(target), topic=topic, payload=payload_message(payload),
-        message_id=new_id() if message_id is None else message_id)
+        pid=pid, topic=topic, payload=payload_message(payload),
+        message_id=message_id)
 
 
 def sent_of(response: Any) -> values.Sent:
-    return values.Sent(response.duplicate, receipt_of(response.receipt))
+    return values.Sent(response.duplicate, receipt_of(response.receipt),
+                       response.delivered, response.refused)
 
 
 def call_request(target: values.Target, topic: str, payload: Payload,

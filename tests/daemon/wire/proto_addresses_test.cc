@@ -1,6 +1,7 @@
 // Tests how requests name processes.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 #include "daemon/wire/proto_requests.h"
@@ -27,6 +28,45 @@ TEST(ReadAddress, AcceptsAPidOrANameAfterAnAt) {
     ExpectWrong(ReadAddress("pid", wrong).status(), "pid",
                 runtime::reason::kInvalidPid);
   }
+}
+
+TEST(ReadAddress, RefusesAGroup) {
+  for (const char* group : {"#", "#g", "#g@alice"}) {
+    ExpectWrong(ReadAddress("pid", group).status(), "pid",
+                runtime::reason::kInvalidPid);
+  }
+}
+
+TEST(ReadReceiver, AcceptsAGroupAfterAHash) {
+  const auto group = ReadReceiver("#workers@alice");
+  ASSERT_TRUE(group.ok());
+  EXPECT_TRUE(group->is_group);
+  EXPECT_TRUE(group->pid.empty());
+  EXPECT_EQ(group->name, "workers");
+  EXPECT_EQ(group->owner, "alice");
+  EXPECT_EQ(ReadReceiver("#workers")->owner, std::nullopt);
+  const auto name = ReadReceiver("@workers");
+  ASSERT_TRUE(name.ok());
+  EXPECT_FALSE(name->is_group);
+  EXPECT_FALSE(ReadReceiver(kPid)->is_group);
+  for (const std::string& wrong :
+       {std::string("#"), std::string("#a b"), std::string("##x"),
+        std::string("#@x"), "#" + std::string(129, 'x')}) {
+    ExpectWrong(ReadReceiver(wrong).status(), "pid",
+                runtime::reason::kInvalidPid);
+  }
+}
+
+TEST(ReadSend, RefusesAMessageIdForAGroup) {
+  v1::SendRequest request;
+  request.set_pid("#workers");
+  Address to;
+  runtime::Message message;
+  EXPECT_TRUE(ReadSend(&request, kMaxPayload, to, message).ok());
+  EXPECT_TRUE(to.is_group);
+  request.set_message_id("m-1");
+  ExpectWrong(ReadSend(&request, kMaxPayload, to, message), "message_id",
+              runtime::reason::kInvalidField);
 }
 
 TEST(ReadSubmit, RefusesAnInvalidName) {

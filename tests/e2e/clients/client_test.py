@@ -53,6 +53,26 @@ class Calls(DaemonCase):
         self.assertLessEqual(outcome.create_time, outcome.end_time)
         self.assertGreater(outcome.steps, 0)
 
+    def test_a_message_to_a_group_goes_to_its_members(self):
+        pids = [self.client.submit("probe", "g", method="collect").pid
+                for _ in range(2)]
+
+        def reaches_both():
+            try:
+                return self.client.send("#g", "x").delivered == 2
+            except actord.NotFound:
+                return False
+
+        eventually(reaches_both, "the members")
+        with self.client.send_stream() as stream:
+            stream.send("#g", "y")
+        for pid in pids:
+            self.client.send(pid, topic="stop")
+            got = self.client.await_outcome(pid).json()
+            self.assertEqual([item["payload"] for item in got][-2:], ["x", "y"])
+        with self.assertRaises(actord.NotFound):
+            self.client.send("#g")
+
     def test_payloads_say_truly_what_they_are(self):
         pid = self.client.submit("probe", method="collect")
         payload = actord.Payload(b"<a/>", "text/xml")

@@ -1,6 +1,5 @@
-// probe: a plugin for tests. Its methods decide what it does. Every method that
-// yields ends with the completion as JSON: {"code": "OK", "payload": text}, or
-// {"code": …, "message": text}.
+// probe: a plugin for tests. A method that yields ends with the completion as
+// JSON: {"code": "OK", "payload": text}, or {"code": …, "message": text}.
 #include <actord/commands.h>
 #include <actord/coroutine.h>
 #include <actord/plugin.h>
@@ -16,16 +15,21 @@
 #include <string_view>
 #include <thread>
 
+#include "handlers.h"
+
 namespace {
 
 using nlohmann::json;
+using probe::ToNumber;
 
 std::string Dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-uint64_t ToNumber(const std::string& text) {
-  return text.empty() ? 0 : std::stoull(text);
+void WaitForFile(const std::string& path) {
+  while (!std::filesystem::exists(path)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 std::string Describe(const actord::Event& completion) {
@@ -41,7 +45,7 @@ class Probe : public actord::Process {
   static constexpr const char* kDoc = "Does what its methods say.";
   static constexpr actord::Method kMethods[] = {
       {"idle", "Waits for ever."},
-      {"collect", "Collects messages; 'stop' ends it with a JSON array."},
+      {"collect", "Joins the group of its input; 'stop': its messages."},
       {"answer", "Answers calls: 'echo', 'error', 'never', 'end', 'call'."},
       {"yield",
        "{command, payload, timeout_ms, policy, count}: yields, count times."},
@@ -76,7 +80,6 @@ class Probe : public actord::Process {
     if (!begun_) {
       begun_ = true;
       Begin(out);
-      // Messages that arrived before the first step are not lost.
     }
     for (const actord::Event event : events) {
       if (event.is_message()) OnMessage(event, out);
@@ -123,6 +126,9 @@ class Probe : public actord::Process {
   }
 
   void BeginToEnd(actord::StepOutput& out) {
+    if (method_ == "collect" && !input_.empty()) {
+      out.Yield("group.join", Dump({{"group", input_}}));
+    }
     if (method_ == "block") out.Block();
     if (method_ == "fail") out.Fail(actord::Code::kFailedPrecondition, input_);
     if (method_ == "abort") LogAndAbort(out);
@@ -176,6 +182,9 @@ class Probe : public actord::Process {
     if (method_ == "children" && --waiting_ == 0) out.Done(input_);
     if (method_ != "collect") return;
     if (event.topic() == "stop") return out.Done(Dump(collected_));
+    // Its step lasts, and no other step takes its messages meanwhile.
+    if (event.topic() == "hold")
+      return WaitForFile(std::string(event.payload().bytes));
     collected_.push_back({{"topic", event.topic()},
                           {"payload", event.payload().bytes},
                           {"content_type", event.payload().content_type},
@@ -203,7 +212,7 @@ class Probe : public actord::Process {
       return out.Reply(kept_, actord::Payload(Describe(event)));
     }
     if (method_ == "abort" && --waiting_ == 0) std::abort();
-    if (method_ == "abort") return;
+    if (method_ == "abort" || method_ == "collect") return;
     if (method_ != "yield") return out.Done(Describe(event));
     collected_.push_back(json::parse(Describe(event)));
     if (--waiting_ != 0) return;
@@ -270,9 +279,7 @@ class ProbeBlocking : public actord::Process {
   }
   void Step(actord::Events /*events*/, actord::StepOutput& out) {
     if (method_ == "until") {
-      while (!std::filesystem::exists(input_)) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+      WaitForFile(input_);
     } else {
       std::this_thread::sleep_for(std::chrono::milliseconds(ToNumber(input_)));
     }
@@ -327,47 +334,8 @@ class Verbose : public actord::Process {
   void Step(actord::Events /*events*/, actord::StepOutput& /*out*/) {}
 };
 
-class EchoHandler : public actord::Handler {
- public:
-  static constexpr const char* kCommand = "probe.echo";
-  actord::Reply Handle(const actord::Command& command) {
-    return actord::Reply::Text(std::string(command.payload().bytes));
-  }
-};
-
-class DropHandler : public actord::Handler {
- public:
-  static constexpr const char* kCommand = "probe.drop";
-  void Handle(const actord::Command& /*command*/, actord::Completion /*done*/) {
-  }
-};
-
-// With PROBE_STAYS in the environment it does not go when the daemon does.
-class StayingHandler : public actord::Handler {
- public:
-  static constexpr const char* kCommand = "probe.stay";
-  ~StayingHandler() {
-    while (std::getenv("PROBE_STAYS") != nullptr) {
-      std::this_thread::sleep_for(std::chrono::hours(1));
-    }
-  }
-  actord::Reply Handle(const actord::Command& /*command*/) { return {}; }
-};
-
-class SlowHandler : public actord::Handler {
- public:
-  static constexpr const char* kCommand = "probe.slow";
-  static constexpr const char* kDoc =
-      "Blocks a thread of the pool for its payload in milliseconds.";
-  static constexpr actord::HandlerMode kMode = actord::HandlerMode::kPooled;
-  actord::Reply Handle(const actord::Command& command) {
-    const std::string ms(command.payload().bytes);
-    std::this_thread::sleep_for(std::chrono::milliseconds(ToNumber(ms)));
-    return actord::Reply::Text("slept");
-  }
-};
-
 // Adds up its numbers, and begins again with the sum after every fifth one.
+// "join" joins a group.
 class Rounds : public actord::CoroutineProcess {
  public:
   static constexpr const char* kName = "probe.rounds";
@@ -378,6 +346,10 @@ class Rounds : public actord::CoroutineProcess {
     uint64_t sum = ToNumber(input.bytes);
     for (int i = 0; i < 5;) {
       const actord::Message message = co_await ctx.Receive();
+      if (message.topic() == "join") {
+        co_await ctx.Run(actord::commands::JoinGroup(message.payload().bytes));
+        continue;
+      }
       sum += ToNumber(std::string(message.payload().bytes));
       if (message.call() == 0) {
         ++i;
@@ -395,4 +367,5 @@ ACTORD_EXPORT_PLUGIN(
     "probe", "1.0.0",
     actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking, Mourner, Verbose,
                          Rounds>,
-    actord::Handlers<EchoHandler, DropHandler, StayingHandler, SlowHandler>);
+    actord::Handlers<probe::EchoHandler, probe::DropHandler,
+                     probe::StayingHandler, probe::SlowHandler>);

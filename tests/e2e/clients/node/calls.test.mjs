@@ -23,7 +23,7 @@ test('processes are started, driven and awaited', async (t) => {
     receipt: 'MEMORY',
   });
   assert.deepEqual(await client.send(counter, 5, { topic: 'add' }),
-    { duplicate: false, receipt: 'MEMORY' });
+    { duplicate: false, receipt: 'MEMORY', delivered: 0, refused: 0 });
   await client.send('@count', Buffer.from('-3'), { topic: 'add' });
   const reply = await client.call(counter, undefined, { topic: 'get' });
   assert.deepEqual([reply.json(), reply.pid], [42, counter.pid]);
@@ -40,6 +40,25 @@ test('processes are started, driven and awaited', async (t) => {
   assert.deepEqual([outcome.pid, outcome.text, outcome.failure],
     [counter.pid, '42', null]);
   assert.ok(outcome.createTime <= outcome.endTime && outcome.steps > 0);
+});
+
+test('a message to a group goes to its members', async (t) => {
+  const client = clientOf(t);
+  const pid = await client.submit('probe', 'node', { method: 'collect' });
+  await eventually(async () => {
+    try {
+      return (await client.send('#node', 'x')).delivered === 1;
+    } catch (error) {
+      if (error.reason === 'NAME_NOT_FOUND') return false;
+      throw error;
+    }
+  }, 'the member');
+  const stream = client.sendStream();
+  await stream.send('#node', 'y');
+  await stream.close();
+  await client.send(pid, undefined, { topic: 'stop' });
+  const items = (await client.awaitOutcome(pid)).json();
+  assert.deepEqual(items.slice(-2).map((item) => item.payload), ['x', 'y']);
 });
 
 test('payloads say truly what they are', async (t) => {
