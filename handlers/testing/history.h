@@ -23,6 +23,8 @@ struct Answers {
   std::vector<uint64_t> random;
   // The PIDs of children; empty() where there was no room.
   std::vector<Pid> spawned;
+  // The holders of names; empty() where there was none.
+  std::vector<Pid> holders;
   // The return values of adopt_yield.
   std::vector<int32_t> adopted;
 };

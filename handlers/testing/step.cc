@@ -243,6 +243,9 @@ const actord_step_api kApi = {
     .adopt_yield = AdoptYield,
     .continue_as = ContinueAs,
     .trace_parent = [](actord_step*) -> actord_bytes { return {}; },
+    .find_name = [](actord_step* step, actord_bytes name) -> actord_pid {
+      return StepCall::Of(step).FindName(detail::View(name));
+    },
 };
 
 }  // namespace

@@ -66,6 +66,8 @@ struct StepCall : actord_step {
 
   [[nodiscard]] uint64_t NowNs() const;
   uint64_t Random();
+  // The holder of the name; empty(): there is none, or this is not a step.
+  Pid FindName(std::string_view name);
   // Reserves a child; empty(): there is no room.
   Pid NewChild(const actord_spawn& spawn, int priority);
   int32_t Adopt(Tag tag);
@@ -78,6 +80,7 @@ struct StepCall : actord_step {
  private:
   size_t random_given_ = 0;
   size_t spawned_given_ = 0;
+  size_t holders_given_ = 0;
   size_t adopted_given_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "handlers/rules/process_rules.h"
+#include "handlers/testing/step.h"
 #include "handlers/testing/world.h"
 
 namespace actord::testing {
@@ -169,6 +170,17 @@ void Harness::World::TellTied(const Record& record) {
       }
     }
   }
+}
+
+Pid StepCall::FindName(std::string_view name) {
+  if (call_name != "step") return {};
+  if (given != nullptr) {
+    const size_t at = holders_given_++;
+    return at < given->holders.size() ? given->holders[at] : Pid();
+  }
+  const Pid holder = world.HolderOf(name);
+  if (kept != nullptr) kept->holders.push_back(holder);
+  return holder;
 }
 
 Pid Harness::World::HolderOf(std::string_view name) const {

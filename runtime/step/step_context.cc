@@ -46,6 +46,7 @@ const actord_step_api StepContext::kApi = {
     .adopt_yield = AdoptYield,
     .continue_as = ContinueAs,
     .trace_parent = TraceParent,
+    .find_name = FindName,
 };
 
 StepContext::StepContext(World& world, BufferCache& buffers,
@@ -210,6 +211,18 @@ World::ChildAnswer StepContext::ReserveChild(const actord_spawn& child) {
         static_cast<uint8_t>(PriorityOf(child)), answer.pid, answer.refusal});
   }
   return answer;
+}
+
+actord_pid StepContext::FindName(actord_step* step, actord_bytes name) {
+  StepContext& context = Of(step);
+  // Init has no owner yet, and a call that has ended has no record.
+  if (context.call_ != Call::kStep || !IsName(View(name))) return {};
+  if (context.record_.answers.size() >= kMaxEffects) {
+    context.Misuse(absl::ResourceExhaustedError(
+        absl::StrCat("the step looked for more than ", kMaxEffects, " names")));
+    return {};
+  }
+  return ToAbi(context.HolderOf(View(name)));
 }
 
 Pid StepContext::HolderOf(std::string_view name) {

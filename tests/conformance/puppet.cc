@@ -179,10 +179,15 @@ void Puppet::Act(std::string_view action, StepOutput& out) {
   if (End(verb, rest, out)) return;
   if (verb == "say") {
     Note("says " + std::string(rest));
-  } else if (verb == "send") {  // WHO TOPIC TEXT
-    const Pid to = stage.PidOf(TakeWord(rest));
+  } else if (verb == "send") {  // WHO|@NAME TOPIC TEXT
+    const std::string who = TakeWord(rest);
     const std::string topic = TakeWord(rest);
-    out.Send(to, topic, Payload::Text(rest));
+    if (who.front() != '@') {
+      out.Send(stage.PidOf(who), topic, Payload::Text(rest));
+    } else if (!out.Send(std::string_view(who).substr(1), topic,
+                         Payload::Text(rest))) {
+      Note("finds no " + who);
+    }
   } else if (verb == "yield") {  // LABEL[/MS] COMMAND TEXT
     std::string label = TakeWord(rest);
     const YieldOptions options = TakeOptions(label);

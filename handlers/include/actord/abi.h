@@ -252,6 +252,12 @@ typedef struct actord_step_api {
    * be repeated without it. Valid until the next call of this function, or the
    * end of the call in progress. */
   actord_bytes (*trace_parent)(actord_step* step);
+
+  /* The live process of the same owner that holds the name; a PID of zeros:
+   * there is none, or this is not a step. It may end or release the name before
+   * a message reaches it. More than 65,536 in one step of a durable process
+   * fail the step. */
+  actord_pid (*find_name)(actord_step* step, actord_bytes name);
 } actord_step_api;
 
 struct actord_step {
@@ -265,26 +271,6 @@ typedef struct actord_init {
   uint32_t method; /* index into the methods of the process type */
   actord_payload input;
 } actord_init;
-
-/* The start of a process from the image of an earlier state. Valid only during
- * `restore`. For the fields after `from_version`, check first that
- * `struct_size` covers the field; without them the reason is
- * ACTORD_RESTORE_UPGRADE. */
-typedef struct actord_restore {
-  uint32_t struct_size;
-  /* The method that the process was started with: index into the methods of the
-   * new version, found by name. */
-  uint32_t method;
-  /* The result of the former version's `snapshot`; or the bytes of a flat
-   * state, with the content type application/octet-stream. */
-  actord_payload snapshot;
-  /* Version of the plugin that the snapshot comes from. */
-  actord_bytes from_version;
-  uint32_t reason; /* ACTORD_RESTORE_* */
-  /* The `flat_version` of the type whose flat state is in `snapshot`; 0: the
-   * snapshot is a result of `snapshot`. */
-  uint32_t from_flat_version;
-} actord_restore;
 
 /* A method: one way to start a process type. Frozen. */
 typedef struct actord_method {

@@ -36,6 +36,9 @@
 #ifndef ACTORD_ABI_DURABLE_H_
 #define ACTORD_ABI_DURABLE_H_
 
+#include <actord/abi_values.h>
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -80,6 +83,26 @@ enum {
    * keeps its state and its mailbox, and does not run it. */
   ACTORD_RESTORE_RECOVERY = 1
 };
+
+/* The start of a process from the image of an earlier state. Valid only during
+ * `restore`. For the fields after `from_version`, check first that
+ * `struct_size` covers the field; without them the reason is
+ * ACTORD_RESTORE_UPGRADE. */
+typedef struct actord_restore {
+  uint32_t struct_size;
+  /* The method that the process was started with: index into the methods of the
+   * new version, found by name. */
+  uint32_t method;
+  /* The result of the former version's `snapshot`; or the bytes of a flat
+   * state, with the content type application/octet-stream. */
+  actord_payload snapshot;
+  /* Version of the plugin that the snapshot comes from. */
+  actord_bytes from_version;
+  uint32_t reason; /* ACTORD_RESTORE_* */
+  /* The `flat_version` of the type whose flat state is in `snapshot`; 0: the
+   * snapshot is a result of `snapshot`. */
+  uint32_t from_flat_version;
+} actord_restore;
 
 #ifdef __cplusplus
 } /* extern "C" */

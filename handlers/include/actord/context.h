@@ -139,12 +139,17 @@ class Context {
     return cancelled() ? std::string_view(*cancel_reason_) : "";
   }
 
-  // Effects. None of them waits.
-
-  // Same as StepOutput::Send: an undeliverable message becomes a dead letter.
+  // Effects. None of them waits. An undeliverable message is a dead letter.
   void Send(const Pid& to, std::string_view topic,
             const Payload& payload = {}) {
     if (step_ != nullptr) out().Send(to, topic, payload);
+  }
+  [[nodiscard]] bool Send(std::string_view name, std::string_view topic,
+                          const Payload& payload = {}) {
+    return step_ != nullptr && out().Send(name, topic, payload);
+  }
+  [[nodiscard]] Pid FindName(std::string_view name) {
+    return step_ != nullptr ? out().FindName(name) : Pid();
   }
   // Same as StepOutput::Spawn: messages can be sent to the PID at once. empty()
   // only at the daemon's limit of processes. To wait until the child's Init has

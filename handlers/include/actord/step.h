@@ -159,6 +159,23 @@ class StepOutput : public StepContext {
     step_->api->send(step_, &to, &message);
   }
 
+  // Sends a message to the process of the same owner that holds the name now.
+  // False: there is none, and nothing is sent.
+  [[nodiscard]] bool Send(std::string_view name, std::string_view topic,
+                          const Payload& payload = {}) {
+    const Pid holder = FindName(name);
+    if (holder.empty()) return false;
+    Send(holder, topic, payload);
+    return true;
+  }
+  // The process of the same owner that holds the name; empty(): there is none.
+  // It may end or release the name before a message reaches it.
+  [[nodiscard]] Pid FindName(std::string_view name) const {
+    Require(offsetof(actord_step_api, find_name));
+    return detail::InOnePiece(
+        step_->api->find_name(step_, detail::ToAbi(name)));
+  }
+
   // Starts a process and returns its PID; messages can be sent to it at once.
   // If its Init refuses, the child ends and this process is not told. Use
   // commands::Spawn to get an error. empty() only at the daemon's limit of

@@ -1,6 +1,7 @@
 """A durable process that begins again, while the daemon is killed: each message acts
 once, and the history begins with the newest life."""
 
+import json
 import random
 import signal
 import threading
@@ -70,6 +71,26 @@ class Continue(StoreCase):
         self.store = new
         self.start()
         self.assertEqual(self.value("@rounds"), expected + 1)
+
+
+class Names(StoreCase):
+
+    def test_a_replay_gets_the_recorded_holder_of_a_name(self):
+        self.start(exit_status=-signal.SIGKILL)
+        pid = self.actor.submit("probe.rounds", b"5", durability=DURABLE)
+        self.actor.send(pid, "tell", b"desk")
+        desk = self.actor.submit("probe", b"", "collect", name="desk")
+        self.actor.send(pid, "tell", b"desk")
+        self.assertEqual(self.value(pid), 5 + 1 + 1000)
+        self.actor.send(desk, "stop")
+        told, = json.loads(self.actor.wait(desk).result.data)
+        self.assertEqual((told["topic"], told["outside"]), ("told", False))
+        self.kill()
+        # Nobody holds the name now, and the steps are taken again.
+        self.start()
+        self.assertEqual(self.value(pid), 5 + 1 + 1000)
+        self.actor.send(pid, "tell", b"desk")
+        self.assertEqual(self.value(pid), 5 + 1 + 1000 + 1)
 
 
 if __name__ == "__main__":

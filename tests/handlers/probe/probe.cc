@@ -335,7 +335,8 @@ class Verbose : public actord::Process {
 };
 
 // Adds up its numbers, and begins again with the sum after every fifth one.
-// "join" joins a group.
+// "join" joins a group. "tell" sends to the holder of a name, and adds 1000 if
+// there is one.
 class Rounds : public actord::CoroutineProcess {
  public:
   static constexpr const char* kName = "probe.rounds";
@@ -348,6 +349,10 @@ class Rounds : public actord::CoroutineProcess {
       const actord::Message message = co_await ctx.Receive();
       if (message.topic() == "join") {
         co_await ctx.Run(actord::commands::JoinGroup(message.payload().bytes));
+        continue;
+      }
+      if (message.topic() == "tell") {
+        sum += ctx.Send(message.payload().bytes, "told") ? 1000 : 1;
         continue;
       }
       sum += ToNumber(std::string(message.payload().bytes));
