@@ -1,5 +1,6 @@
 #include "handlers/testing/host.h"
 
+#include <actord/pid_text.h>
 #include <actord/text.h>
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
-
-#include "handlers/rules/pid_text.h"
 
 namespace actord::testing {
 namespace {
@@ -84,7 +83,7 @@ void Spawn(const actord_host* host, const actord_pid* parent,
 }
 
 size_t CopyPid(const actord_host* /*host*/, const actord_pid* pid, char* text) {
-  return rules::WritePid(*pid, text);
+  return detail::WritePid(*pid, text);
 }
 
 int32_t ReadPid(const actord_host* /*host*/, actord_bytes text,

@@ -1,11 +1,11 @@
 #include "handlers/testing/step.h"
 
+#include <actord/pid_text.h>
 #include <actord/text.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "handlers/rules/pid_text.h"
 #include "handlers/rules/process_rules.h"
 
 namespace actord::testing {
@@ -171,7 +171,7 @@ void SetFailure(actord_step* step, int32_t status, actord_bytes message) {
 }
 
 size_t CopyPid(const actord_step* /*step*/, const actord_pid* pid, char* text) {
-  return rules::WritePid(*pid, text);
+  return detail::WritePid(*pid, text);
 }
 
 int32_t ReadPid(const actord_step* /*step*/, actord_bytes text,

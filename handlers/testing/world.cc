@@ -1,5 +1,6 @@
 #include "handlers/testing/world.h"
 
+#include <actord/pid_text.h>
 #include <actord/plugin.h>
 #include <actord/text.h>
 
@@ -9,7 +10,6 @@
 #include <limits>
 #include <utility>
 
-#include "handlers/rules/pid_text.h"
 #include "handlers/rules/process_rules.h"
 #include "handlers/schedule/schedule.h"
 #include "handlers/supervisor/supervisor.h"
@@ -249,12 +249,12 @@ std::string Harness::World::Trace() const {
 }
 
 std::string Harness::World::FormatPid(const Pid& pid) {
-  char text[rules::kPidTextMaxBytes];
-  return {text, rules::WritePid(pid, text)};
+  char text[detail::kPidTextMaxBytes];
+  return {text, detail::WritePid(pid, text)};
 }
 
 std::optional<Pid> Harness::World::ParsePid(std::string_view text) {
-  const std::optional<actord_pid> pid = rules::ReadPid(text);
+  const std::optional<actord_pid> pid = detail::ReadPid(text);
   return pid ? std::optional<Pid>(*pid) : std::nullopt;
 }
 

@@ -1,17 +1,21 @@
 #include "runtime/process/pid.h"
 
+#include <actord/pid_text.h>
+
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "handlers/rules/pid_text.h"
 #include "runtime/process/errors.h"
 
 namespace actord::runtime {
+
+static_assert(kPidTextMaxBytes == detail::kPidTextMaxBytes);
+
 namespace {
 
 // Takes a PID from the front of `text`; the rest of the text stays.
 std::optional<Pid> TakePid(std::string_view& text) {
-  const std::optional<actord_pid> pid = rules::TakePid(text);
+  const std::optional<actord_pid> pid = detail::TakePid(text);
   return pid ? std::optional(FromAbi(*pid)) : std::nullopt;
 }
 
@@ -29,11 +33,11 @@ std::string Quote(std::string_view text) {
 
 std::string FormatPid(const Pid& pid) {
   char text[kPidTextMaxBytes];
-  return {text, rules::WritePid(ToAbi(pid), text)};
+  return {text, detail::WritePid(ToAbi(pid), text)};
 }
 
 absl::StatusOr<Pid> ParsePid(std::string_view text) {
-  if (const auto pid = rules::ReadPid(text)) return FromAbi(*pid);
+  if (const auto pid = detail::ReadPid(text)) return FromAbi(*pid);
   return InvalidField(
       "pid", reason::kInvalidPid,
       absl::StrCat(Quote(text),
@@ -42,12 +46,12 @@ absl::StatusOr<Pid> ParsePid(std::string_view text) {
 }
 
 size_t CopyPidText(const actord_pid& pid, char* text) {
-  return rules::WritePid(pid, text);
+  return detail::WritePid(pid, text);
 }
 
 int32_t ReadPidText(actord_bytes text, actord_pid* pid) {
   const auto parsed =
-      rules::ReadPid({static_cast<const char*>(text.data), text.size});
+      detail::ReadPid({static_cast<const char*>(text.data), text.size});
   if (!parsed) return ACTORD_INVALID_ARGUMENT;
   *pid = *parsed;
   return ACTORD_OK;
@@ -68,13 +72,14 @@ absl::StatusOr<TaskToken> ParseTaskToken(std::string_view text) {
   std::string_view rest = text;
   if (text.size() <= kTokenMaxBytes) {
     const auto pid = TakePid(rest);
-    const auto tag = pid && rules::TakeDot(rest)
-                         ? rules::TakeHex<uint64_t>(rest)
+    const auto tag = pid && detail::TakeDot(rest)
+                         ? detail::TakeHex<uint64_t>(rest)
                          : std::optional<uint64_t>();
     if (tag && *tag != 0) {
       if (rest.empty()) return TaskToken{{*pid, *tag}, 0};
-      const auto attempt = rules::TakeDot(rest) ? rules::TakeHex<uint32_t>(rest)
-                                                : std::optional<uint32_t>();
+      const auto attempt = detail::TakeDot(rest)
+                               ? detail::TakeHex<uint32_t>(rest)
+                               : std::optional<uint32_t>();
       if (attempt && *attempt != 0 && rest.empty()) {
         return TaskToken{{*pid, *tag}, *attempt};
       }

@@ -9,13 +9,13 @@
 #include <atomic>
 #include <bit>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "handlers/rules/pid_text.h"
 
 namespace actord::runtime {
 
@@ -45,7 +45,8 @@ struct Pid {
   }
 };
 
-using rules::kPidTextMaxBytes;
+// The longest text of a PID: four numbers of 32 bits and three dots.
+inline constexpr size_t kPidTextMaxBytes = 4 * 8 + 3;
 
 // The text of a PID, opaque to users, for example "1.5f3a90c2.2a.1".
 std::string FormatPid(const Pid& pid);

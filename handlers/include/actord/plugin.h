@@ -14,6 +14,7 @@
 
 #include <actord/abi.h>
 #include <actord/handler.h>
+#include <actord/pid_text.h>
 #include <actord/process.h>
 #include <actord/text.h>
 #include <actord/thunks.h>

@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/rules/pid_text.h"
-
 namespace actord::rules {
 namespace {
 
@@ -256,25 +254,6 @@ TEST(Rules, OnlyASnapshotPutsAnUpgradeOff) {
 TEST(Rules, ATimeoutOf0IsTheDefault) {
   EXPECT_EQ(TimeoutOf(0, 5), 5u);
   EXPECT_EQ(TimeoutOf(3, 5), 3u);
-}
-
-TEST(PidText, HasOneFormForEachPid) {
-  const actord_pid pid{1, 0x5f3a90c2, 0x2a, UINT32_MAX};
-  char text[kPidTextMaxBytes];
-  const std::string_view written(text, WritePid(pid, text));
-  EXPECT_EQ(written, "1.5f3a90c2.2a.ffffffff");
-  const auto read = ReadPid(written);
-  ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(read->incarnation, pid.incarnation);
-  EXPECT_EQ(read->generation, pid.generation);
-  const actord_pid longest{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
-  EXPECT_EQ(WritePid(longest, text), kPidTextMaxBytes);
-  EXPECT_TRUE(ReadPid("0.0.0.1").has_value());
-  for (const std::string_view none :
-       {"", "1.2.3", "1.2.3.0", "01.2.3.4", "1.2.3.A", "1.2.3.4.", "1.2.3.4.5",
-        " 1.2.3.4", "1.2.3.+4", "1..3.4", "1.2.3.100000000"}) {
-    EXPECT_FALSE(ReadPid(none).has_value()) << none;
-  }
 }
 
 }  // namespace

@@ -1,20 +1,26 @@
-// The text of a PID, for the runtime and for the harness of actord/testing.h:
-// node, incarnation, slot and generation in lower-case hexadecimal without
-// leading zeros, and dots between them. Each PID has one text.
+// actord/pid_text.h: PIDs as text, where there is no step, as in Snapshot and
+// Restore. The text is that of StepContext::FormatPid, of the calls over gRPC
+// and of actorctl. It stays the same for version 1 of the ABI.
+//
+// The text has node, incarnation, slot and generation in lower-case hexadecimal
+// without leading zeros, and dots between them. Each PID has one text.
 //
 // Thread-safety: pure functions.
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/values.h>
 
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 
-namespace actord::rules {
+namespace actord {
+namespace detail {
 
 // The longest text of a PID: four numbers of 32 bits and three dots.
 inline constexpr size_t kPidTextMaxBytes = 4 * 8 + 3;
@@ -82,4 +88,18 @@ inline std::optional<actord_pid> ReadPid(std::string_view text) {
   return text.empty() ? pid : std::nullopt;
 }
 
-}  // namespace actord::rules
+}  // namespace detail
+
+// "1.5f3a90c2.2a.1". The empty PID has a text, too, which ParsePid refuses.
+inline std::string FormatPid(const Pid& pid) {
+  char text[detail::kPidTextMaxBytes];
+  return {text, detail::WritePid(pid, text)};
+}
+
+// nullopt: `text` is not the text of a PID.
+inline std::optional<Pid> ParsePid(std::string_view text) {
+  const std::optional<actord_pid> pid = detail::ReadPid(text);
+  return pid ? std::optional<Pid>(*pid) : std::nullopt;
+}
+
+}  // namespace actord
