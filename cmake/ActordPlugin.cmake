@@ -9,10 +9,17 @@
 function(actord_add_plugin name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "${name}: what is ${arg_UNPARSED_ARGUMENTS}?")
+    message(
+      FATAL_ERROR
+        "actord_add_plugin(${name} ...): unknown argument "
+        "${arg_UNPARSED_ARGUMENTS}; the sources come after SOURCES, as in "
+        "actord_add_plugin(${name} SOURCES ${name}.cc)")
   endif()
   if(NOT arg_SOURCES)
-    message(FATAL_ERROR "${name}: a plugin needs SOURCES")
+    message(
+      FATAL_ERROR
+        "actord_add_plugin(${name} ...): no sources; they come after SOURCES, "
+        "as in actord_add_plugin(${name} SOURCES ${name}.cc)")
   endif()
 
   add_library(${name} MODULE ${arg_SOURCES})

@@ -68,6 +68,10 @@ absl::Status Daemon::OpenAll() {
     status = service_reports_->StartWatchdog([this] { return ReadBeat(); });
   }
   if (!status.ok()) return status;
+  logger_.Info(config_.set.empty()
+                   ? "all settings have their defaults"
+                   : absl::StrCat("settings other than the defaults: ",
+                                  absl::StrJoin(config_.set, ", ")));
   logger_.Info(absl::StrCat("actord ", kActordVersion, " serves on ",
                             absl::StrJoin(addresses(), ", "), " with ",
                             runtime_->options().workers, " workers"));

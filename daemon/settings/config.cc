@@ -81,6 +81,22 @@ std::vector<ConfigValue> ApplyGoodValues(const std::vector<ConfigValue>& values,
   return good;
 }
 
+// For Config::set.
+std::vector<std::string> SetBy(const std::vector<ConfigValue>& values,
+                               const Config& config) {
+  std::vector<std::string> set;
+  for (const ConfigKey& key : ConfigKeys()) {
+    // The last source counts.
+    const auto value = std::find_if(
+        values.rbegin(), values.rend(),
+        [&key](const ConfigValue& one) { return one.key == &key; });
+    if (value == values.rend()) continue;
+    set.push_back(absl::StrCat(std::string(key.path), " = ", key.print(config),
+                               " (", value->origin, ")"));
+  }
+  return set;
+}
+
 }  // namespace
 
 absl::Status ApplyConfigValues(const std::vector<ConfigValue>& values,
@@ -141,6 +157,7 @@ absl::StatusOr<Config> LoadConfig(const std::string& file,
   }
   problems.Add(CheckAuth(config, values));
   if (!problems.empty()) return problems.status();
+  config.set = SetBy(values, config);
   return config;
 }
 

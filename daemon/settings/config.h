@@ -109,6 +109,9 @@ struct Config {
   // them, `listen` is empty unless it is set.
   std::vector<int> inherited_sockets;
   bool listen_is_default = true;
+  // Not a setting: the settings that have a source, each with its value and the
+  // source that counts, for the log.
+  std::vector<std::string> set;
   // "": none.
   std::string port_file;
   int max_concurrent_streams = 1'000;

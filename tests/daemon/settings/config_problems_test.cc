@@ -16,7 +16,9 @@ namespace actord::daemon {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 absl::StatusOr<Config> LoadFrom(const std::string& file,
                                 const std::map<std::string, std::string>& set) {
@@ -26,6 +28,19 @@ absl::StatusOr<Config> LoadFrom(const std::string& file,
         if (found == set.end()) return std::nullopt;
         return found->second;
       });
+}
+
+TEST(ConfigSources, TheLastOneOfEachSettingIsNamed) {
+  EXPECT_THAT(LoadFrom("", {})->set, IsEmpty());
+  const std::string path = testing::TempDir() + "config_sources." +
+                           std::to_string(getpid()) + ".toml";
+  std::ofstream(path) << "[scheduler]\nworkers = 3\n"
+                         "[log]\nlevel = \"debug\"\n";
+  const auto config = LoadFrom(path, {{"ACTORD_WORKERS", "5"}});
+  EXPECT_THAT(config->set,
+              UnorderedElementsAre("scheduler.workers = 5 (ACTORD_WORKERS)",
+                                   "log.level = \"debug\" (" + path + ":4)"));
+  std::filesystem::remove(path);
 }
 
 TEST(ConfigProblems, AreAllNamedWithTheirOrigins) {

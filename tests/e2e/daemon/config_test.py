@@ -235,6 +235,7 @@ class Addresses(ConfigCase):
         with socket.create_connection(("127.0.0.1", daemon.port), 5):
             pass
         self.assertIn(f"serves on 127.0.0.1:{daemon.port}", daemon.log())
+        self.assertIn('server.listen = ["127.0.0.1:0"] (--listen)', daemon.log())
 
     def test_port_file_goes_with_the_daemon(self):
         daemon = self.start_daemon()
