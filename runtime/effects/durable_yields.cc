@@ -92,6 +92,10 @@ void DurableYields::Carry(const Begin& begin, YieldEffect& yield,
   } else if (handler->is_builtin() &&
              handler->descriptor->mode == ACTORD_HANDLER_INLINE) {
     RunBuiltin(begin, *handler, yield, process, self);
+  } else if (handler->is_pure() &&
+             handler->descriptor->mode == ACTORD_HANDLER_INLINE) {
+    // Its answer is in the record of the step that takes it.
+    dispatcher_.RunInline(*handler, process, self, yield, lane_);
   } else {
     RunInPool(begin, *handler, yield, process, self);
   }
@@ -190,7 +194,8 @@ void DurableYields::RunInPool(const Begin& begin, const CommandHandler& handler,
                               YieldEffect& yield, Process& process,
                               const Pid& self) {
   const uint64_t tag = yield.content->completion.tag;
-  if (begin.restored != nullptr && !handler.is_builtin()) {
+  if (begin.restored != nullptr && !handler.is_builtin() &&
+      !handler.is_idempotent()) {
     Refuse(process, tag, ACTORD_ABORTED,
            "the daemon has ended while the handler of the command ran; nobody "
            "knows how far it came");

@@ -23,6 +23,8 @@ constexpr size_t kStateMaxAlign = 64;
 constexpr size_t kMethodsMax = 1024;
 // Size of a process type in the first version of the ABI.
 constexpr size_t kTypeMinBytes = offsetof(actord_process_type, snapshot);
+// Size of a command handler in the first version of the ABI.
+constexpr size_t kCommandMinBytes = offsetof(actord_command_handler, flags);
 
 absl::Status CheckName(const char* name, std::string_view what) {
   const absl::string_view shown_what = ToAbsl(what);
@@ -100,11 +102,11 @@ absl::Status CheckCommand(const actord_command_handler* command) {
   if (command == nullptr) {
     return absl::InvalidArgumentError("a command handler is null");
   }
-  if (command->struct_size < sizeof(actord_command_handler)) {
+  if (command->struct_size < kCommandMinBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("a command handler has struct_size ", command->struct_size,
                      "; ABI version ", ACTORD_ABI_VERSION, " needs at least ",
-                     sizeof(actord_command_handler)));
+                     kCommandMinBytes));
   }
   absl::Status status = CheckName(command->command, "a command handler");
   if (!status.ok()) return status;

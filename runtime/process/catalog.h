@@ -132,6 +132,21 @@ struct CommandHandler {
   [[nodiscard]] bool is_builtin() const {
     return plugin == rules::kBuiltinPlugin;
   }
+  // Whether a command that has no answer may be handled again.
+  [[nodiscard]] bool is_idempotent() const {
+    return (flags() & (ACTORD_HANDLER_IDEMPOTENT | ACTORD_HANDLER_PURE)) != 0;
+  }
+  // Whether handling a command has no effect but the answer.
+  [[nodiscard]] bool is_pure() const {
+    return (flags() & ACTORD_HANDLER_PURE) != 0;
+  }
+  // A plugin of the first version of the ABI has none.
+  [[nodiscard]] uint32_t flags() const {
+    return descriptor->struct_size >=
+                   offsetof(actord_command_handler, flags) + sizeof(uint32_t)
+               ? descriptor->flags
+               : 0;
+  }
 };
 
 // The types and handlers of one plugin, which are added all at once.

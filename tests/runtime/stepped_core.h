@@ -88,9 +88,10 @@ class SteppedCore {
   }
 
   void AddCommand(std::string name, uint32_t mode,
-                  actord::testing::ScriptHandler::Function handle) {
+                  actord::testing::ScriptHandler::Function handle,
+                  uint32_t flags = 0) {
     handlers.push_back(std::make_unique<actord::testing::ScriptHandler>(
-        std::move(name), mode, std::move(handle)));
+        std::move(name), mode, std::move(handle), flags));
     EXPECT_TRUE(catalog
                     .AddCommand(handlers.back()->descriptor(),
                                 handlers.back().get(), "test")

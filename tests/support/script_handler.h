@@ -40,10 +40,12 @@ class ScriptHandler {
  public:
   using Function = std::function<int32_t(Call&)>;
 
-  ScriptHandler(std::string command, uint32_t mode, Function handle)
+  ScriptHandler(std::string command, uint32_t mode, Function handle,
+                uint32_t flags = 0)
       : command_(std::move(command)), handle_(std::move(handle)) {
     descriptor_.struct_size = sizeof(descriptor_);
     descriptor_.mode = mode;
+    descriptor_.flags = flags;
     descriptor_.command = command_.c_str();
     descriptor_.handle = [](void* self, actord_call* call) {
       Call wrapped(call);

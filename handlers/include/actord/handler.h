@@ -351,10 +351,20 @@ enum class HandlerMode : uint32_t {
 //   static constexpr const char* kCommand;  1 to 128 of [a-zA-Z0-9_.-]
 //   static constexpr const char* kDoc;      optional: one line for people
 //   static constexpr HandlerMode kMode;     optional; kInline
+//   static constexpr bool kIdempotent;      optional; false
+//   static constexpr bool kPure;            optional; false
 //   T(Host) or T();          called once, when the plugin is loaded; an
 //                            exception refuses the plugin
 //   Reply Handle(const Command&);  or
 //   void Handle(const Command&, Completion);
+//
+// kIdempotent and kPure matter for commands of durable processes alone.
+// kIdempotent: handling a command twice has the effect of handling it once,
+// because the handler uses (from, tag) of the command as a key; a command that
+// had no answer when the daemon ended is handled again. Without it such a
+// command completes with ABORTED. kPure: handling a command has no effect but
+// the answer; it is handled again, too, and kInline answers within the turn,
+// before the step is on the disk.
 //
 // An exception out of Handle completes the command with INTERNAL and its
 // what(). The object is destroyed after the last call of Handle has returned.
@@ -363,6 +373,8 @@ class Handler {
  public:
   static constexpr const char* kDoc = nullptr;
   static constexpr HandlerMode kMode = HandlerMode::kInline;
+  static constexpr bool kIdempotent = false;
+  static constexpr bool kPure = false;
 };
 
 }  // namespace actord

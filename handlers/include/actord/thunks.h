@@ -308,7 +308,10 @@ constexpr actord_command_handler MakeCommandHandler() {
             T::kDoc,
             &HandlerThunks<T>::Create,
             &HandlerThunks<T>::Destroy,
-            &HandlerThunks<T>::Handle};
+            &HandlerThunks<T>::Handle,
+            (T::kIdempotent ? uint32_t{ACTORD_HANDLER_IDEMPOTENT} : 0) |
+                (T::kPure ? uint32_t{ACTORD_HANDLER_PURE} : 0),
+            0};
   }
 }
 

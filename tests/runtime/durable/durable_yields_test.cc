@@ -331,50 +331,5 @@ TEST_F(DurableYields, CallToAVolatileProcessWaitsForTheDisk) {
   EXPECT_EQ(world.NotesOf(caller), "c1= c2!10");
 }
 
-// ---- Handlers of plugins
-
-TEST_F(DurableYields, HandlerOfAPluginRunsWhenTheStepIsDurable) {
-  std::atomic<int> calls = 0;
-  world.core->AddCommand("bill", ACTORD_HANDLER_INLINE, [&](auto& call) {
-    ++calls;
-    call.Reply(ACTORD_OK, "billed");
-    return ACTORD_HANDLED;
-  });
-  const Pid puppet = world.NewPuppet();
-  EXPECT_TRUE(world.Send(puppet, "yield", "bill 7").status.ok());
-  world.Turn();
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(calls, 0);
-  std::string notes;
-  for (int i = 0; i < 1000 && notes.empty(); ++i) {
-    world.Settle();
-    notes = world.NotesOf(puppet);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  EXPECT_EQ(notes, "c1=billed");
-  EXPECT_EQ(calls, 1);
-}
-
-TEST_F(DurableYields, HandlerThatMayHaveRunIsNotCalledAgain) {
-  std::atomic<int> calls = 0;
-  const auto bill = [&](auto& call) {
-    ++calls;
-    static_cast<void>(call.Defer());
-    return ACTORD_DEFERRED;
-  };
-  world.core->AddCommand("bill", ACTORD_HANDLER_POOLED, bill);
-  const Pid puppet = world.NewPuppet();
-  world.Tell(puppet, "yield", "bill 7");
-  for (int i = 0; i < 1000 && calls == 0; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  world.Crash(/*keep_cache=*/false);
-  ASSERT_TRUE(world.Start().ok());
-  world.core->AddCommand("bill", ACTORD_HANDLER_POOLED, bill);
-  world.Settle();
-  EXPECT_EQ(world.NotesOf(puppet), "c1!10");
-  EXPECT_EQ(calls, 1);
-}
-
 }  // namespace
 }  // namespace actord::runtime
