@@ -2,8 +2,9 @@
 // each has a process of its own, sends a message of 64 bytes, waits until it is
 // acknowledged, which is when its record is synced, and sends the next.
 //
-// In the same round: the same client with a bare gRPC server, and the floor, as
-// many writers that each append 64 bytes to a file and sync.
+// In the same round: the same client with a bare gRPC server, also with one
+// that appends 64 bytes to a file and syncs before it answers, if there is one
+// client; and the floor, as many writers that each append 64 bytes and sync.
 #include <grpcpp/create_channel.h>
 
 #include <cstdint>
@@ -95,11 +96,17 @@ void Measure(int clients, v1::ActorService::Stub& stub, Echo::Stub& echo,
   ClosedLoop<EchoResponse> bare([&](auto* context, auto* queue) {
     return echo.AsyncUnary(context, echo_request, queue);
   });
+  // With more clients the writes of this server would wait for each other.
+  ClosedLoop<EchoResponse> synced([&](auto* context, auto* queue) {
+    return echo.AsyncUnaryWithSync(context, echo_request, queue);
+  });
+  if (clients == 1) synced.CallsPerSecond(clients, kUnaryWarmUpSeconds);
   UnarySends sends(stub, clients);
   bare.CallsPerSecond(clients, kUnaryWarmUpSeconds);
   sends.Run(kUnaryWarmUpSeconds);
   sends.ForgetWaits();
-  std::vector<double> rates, bare_rates, floor_rates, floor_p50_us, shares;
+  std::vector<double> rates, bare_rates, floor_rates, floor_p50_us, shares,
+      synced_rates, synced_shares;
   for (int round = 0; round < kUnaryRounds; ++round) {
     const Floor::Rate of_floor =
         floor.Run(clients, kUnaryBytes,
@@ -110,8 +117,11 @@ void Measure(int clients, v1::ActorService::Stub& stub, Echo::Stub& echo,
     floor_rates.push_back(of_floor.appends_per_second);
     floor_p50_us.push_back(of_floor.p50_us);
     // The share of the rate that a call and then a sync would reach.
-    shares.push_back(rates.back() *
-                     (1 / of_floor.appends_per_second + 1 / of_bare));
+    const double share_of_one = 1 / of_floor.appends_per_second + 1 / of_bare;
+    shares.push_back(rates.back() * share_of_one);
+    if (clients != 1) continue;
+    synced_rates.push_back(synced.CallsPerSecond(clients, kUnarySeconds));
+    synced_shares.push_back(synced_rates.back() * share_of_one);
   }
   const auto figure = [&](const char* name, double value) {
     figures[absl::StrCat(name, "_", clients)] = value;
@@ -123,6 +133,10 @@ void Measure(int clients, v1::ActorService::Stub& stub, Echo::Stub& echo,
   figure("floor_messages_per_second", Median(floor_rates));
   figure("floor_p50_us", Median(floor_p50_us));
   figure("share_of_floor_and_bare", Median(shares));
+  if (clients == 1) {
+    figure("bare_with_sync_calls_per_second", Median(synced_rates));
+    figure("share_of_bare_with_sync", Median(synced_shares));
+  }
   sends.Finish();
 }
 
