@@ -69,8 +69,8 @@ absl::Status Daemon::OpenAll() {
   }
   if (!status.ok()) return status;
   logger_.Info(config_.set.empty()
-                   ? "all settings have their defaults"
-                   : absl::StrCat("settings other than the defaults: ",
+                   ? "no setting is set; all have their defaults"
+                   : absl::StrCat("settings that are set: ",
                                   absl::StrJoin(config_.set, ", ")));
   logger_.Info(absl::StrCat("actord ", kActordVersion, " serves on ",
                             absl::StrJoin(addresses(), ", "), " with ",

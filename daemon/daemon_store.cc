@@ -84,7 +84,8 @@ absl::Status Daemon::OpenStore() {
   runtime::OpenedStore::Options options = OptionsOf(config_.store);
   constexpr int kMaxWorkers = 256;
   options.marked_threads =
-      static_cast<size_t>(kMaxWorkers + config_.runtime.max_blocked_threads);
+      static_cast<size_t>(kMaxWorkers + config_.runtime.max_blocked_threads +
+                          config_.runtime.blocking_threads);
   options.failed = [this](const absl::Status& status) {
     // The contents of the disk are unknown. No data has left that was not
     // durable.

@@ -2,9 +2,9 @@
 // each has a process of its own, sends a message of 64 bytes, waits until it is
 // acknowledged, which is when its record is synced, and sends the next.
 //
-// In the same round: the same client with a bare gRPC server, also with one
-// that appends 64 bytes to a file and syncs before it answers, if there is one
-// client; and the floor, as many writers that each append 64 bytes and sync.
+// In the same round, the same client calls a bare gRPC server. One client also
+// calls a bare server that appends 64 bytes to a file and syncs before it
+// answers. The floor is as many writers, which each append 64 bytes and sync.
 #include <grpcpp/create_channel.h>
 
 #include <cstdint>

@@ -107,7 +107,7 @@ ExitStatus RunSend(Invocation& invocation, const SendOptions& options) {
 
 constexpr char kSendFooter[] = R"(
 Returns when the message is in the process's mailbox. Prints nothing; -o name prints the PID.
-To a group: prints how many members have the message; a member with a full mailbox has not.
+To a group: prints how many members have the message. A member with a full mailbox does not get it.
 
 With --from-file, each line of FILE is a JSON object; the command line gives the defaults:
   {"pid": "...", "topic": "add", "payload": any JSON, "message_id": "add-17"}

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 
 namespace actord::daemon {
 
@@ -54,6 +55,7 @@ absl::StatusOr<runtime::Pid> ReadMessageTo(const runtime::Runtime& runtime,
   const absl::Status status =
       ReadSend(request, runtime::PayloadLimit(runtime.limits()), to, message);
   if (!status.ok()) return status;
+  ACTORD_ASSERT(!to.is_group, "carry_out.h: the message goes to one process");
   absl::StatusOr<runtime::Pid> pid = Resolve(runtime, access, to);
   if (!pid.ok()) return pid;
   absl::Status allowed = CheckReceiver(runtime, access, *pid);

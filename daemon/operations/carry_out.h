@@ -123,7 +123,8 @@ void CarryOutSubmit(runtime::Runtime& runtime, const Access& access,
 }
 
 // Reads the message of `request`, which is moved out of it, and finds the
-// receiver. An error is the reason why the message is not sent.
+// receiver. An error is the reason why the message is not sent. Precondition:
+// the message goes to one process, and to no group.
 absl::StatusOr<runtime::Pid> ReadMessageTo(const runtime::Runtime& runtime,
                                            const Access& access,
                                            v1::SendRequest* request,
@@ -145,37 +146,45 @@ void WhenSent(const runtime::Runtime& runtime, const Sender& /*sender*/,
 // How a message was sent.
 struct SendResult {
   bool is_duplicate = false;
-  bool is_logged = false;  // the message is on the disk
-  // Of a message to a group: the members whose mailboxes have it, and the
-  // members whose mailboxes had no room.
+  // The message is on the disk, for each process that has it.
+  bool is_logged = false;
+  // Of a message to a group: the members whose mailboxes have it, and the live
+  // members that were refused it.
   uint32_t delivered = 0;
   uint32_t refused = 0;
 };
 
-// Sends `message` to each member, and adds the members to `sent`. `position`:
-// where the last record of a durable member ends. OK: a mailbox has it.
+// Sends `message` to each member. A refusal keeps it from that member alone.
+// `position`: where the last record of a durable member ends. OK: a member has
+// the message; otherwise the first refusal.
 template <typename Sender>
 absl::Status SendToMembers(const std::vector<runtime::Pid>& members,
-                           runtime::Owner sees, Sender& sender,
+                           const Access& access, Sender& sender,
                            const runtime::Message& message, uint64_t& position,
                            SendResult& sent) {
   absl::Status refusal;
+  bool is_logged = true;
   for (const runtime::Pid& pid : members) {
     uint64_t end = 0;
-    absl::Status status = sender.Send(pid, message, sees, &end, nullptr);
+    absl::Status status =
+        sender.Send(pid, message, access.sees(), &end, nullptr);
     position = std::max(position, end);
     if (status.ok()) {
       ++sent.delivered;
-    } else if (runtime::ReasonOf(status) == runtime::reason::kMailboxFull) {
-      ++sent.refused;
-      refusal = std::move(status);
+      is_logged = is_logged && end != 0;
     } else if (runtime::ReasonOf(status) != runtime::reason::kProcessEnded) {
-      // The daemon takes no messages, so the other members get none either.
-      return sent.delivered == 0 ? status : absl::OkStatus();
+      ++sent.refused;
+      if (refusal.ok()) refusal = std::move(status);
     }
   }
+  sent.is_logged = is_logged && sent.delivered != 0;
+  // The gate has charged one of them.
+  if (ClientQuota* const quota = access.quota(); quota != nullptr) {
+    const size_t more = members.size() - 1;
+    quota->Charge(more, more * message.payload.bytes.size());
+  }
   if (sent.delivered != 0) return absl::OkStatus();
-  return sent.refused != 0 ? refusal : NoMembers();
+  return refusal.ok() ? NoMembers() : refusal;
 }
 
 // Moves the payload out of `request`, sends the message, and calls `done(const
@@ -202,10 +211,9 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     const absl::StatusOr<std::vector<runtime::Pid>> members =
         FindReceivers(runtime, access, to);
     const absl::Status result =
-        members.ok() ? SendToMembers(*members, access.sees(), sender, message,
-                                     position, sent)
-                     : members.status();
-    sent.is_logged = position != 0;
+        members.ok()
+            ? SendToMembers(*members, access, sender, message, position, sent)
+            : members.status();
     WhenSent(runtime, sender, position,
              [done, result, sent] { done(result, sent); });
     return;

@@ -19,7 +19,8 @@ absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
 absl::Status NoMembers() {
   return runtime::Error(absl::StatusCode::kNotFound,
                         runtime::reason::kNameNotFound,
-                        "the group has no members");
+                        "the group has no live member; a process joins it with "
+                        "the command group.join");
 }
 
 absl::StatusOr<std::vector<runtime::Pid>> ResolveGroup(

@@ -54,6 +54,7 @@ constexpr size_t kMarksAt = 64 + kMaxCounted * 64;
 // the mark of the thread.
 constinit std::atomic<StepMarks*> all_marks{nullptr};
 constinit thread_local StepMarks::Mark* mark_here = nullptr;
+constinit std::atomic<uint64_t> last_instance{0};
 
 void Store(const Pid& pid, uint32_t (&words)[4]) {
   words[0] = pid.node;
@@ -248,6 +249,21 @@ StepMarks::Mark* StepMarks::marks() const {
 StepMarks::Mark* StepMarks::Take() {
   const size_t number = taken_.fetch_add(1, std::memory_order_relaxed);
   return number < threads_ ? marks() + number : nullptr;
+}
+
+StepMarks::StepMarks(uint32_t max_crashes, size_t threads)
+    : max_crashes_(max_crashes),
+      threads_(threads),
+      instance_(last_instance.fetch_add(1, std::memory_order_relaxed) + 1) {}
+
+StepMarks::Mark* StepMarks::OfThisThread() {
+  thread_local uint64_t instance = 0;
+  thread_local Mark* mine = nullptr;
+  if (instance != instance_) {
+    mine = Take();
+    instance = instance_;
+  }
+  return mine;
 }
 
 StepMarks::Running::Running(Mark* mark, const Pid& pid, uint64_t step,

@@ -1,5 +1,6 @@
 // Marks the durable process that each thread runs in a file that outlives the
 // program: after a crash the next start knows in which process's step it came.
+// A command that is handled again after a restart counts as a step.
 // A process that has ended the program in its step `max_crashes` times is
 // poison: it goes into quarantine instead of ending the program again.
 //
@@ -82,6 +83,8 @@ class StepMarks {
 
   // The mark of a thread; null: there are no more.
   Mark* Take();
+  // The mark of this thread, which takes one at its first call.
+  Mark* OfThisThread();
   // Marks the step that a thread runs, as long as the object lives. `mark` may
   // be null.
   class Running {
@@ -128,8 +131,7 @@ class StepMarks {
   static std::string FileOf(const std::vector<Suspect>& suspects,
                             size_t threads);
 
-  StepMarks(uint32_t max_crashes, size_t threads)
-      : max_crashes_(max_crashes), threads_(threads) {}
+  StepMarks(uint32_t max_crashes, size_t threads);
   absl::Status Map(const std::string& path);
   [[nodiscard]] Header& header() const;
   [[nodiscard]] Mark* marks() const;
@@ -141,6 +143,7 @@ class StepMarks {
   void* memory_ = nullptr;
   size_t bytes_ = 0;
   std::atomic<size_t> taken_{0};
+  const uint64_t instance_;  // unlike that of any other object
 };
 
 }  // namespace actord::runtime

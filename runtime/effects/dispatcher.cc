@@ -288,20 +288,24 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
 
 void Dispatcher::PostToPool(const CommandHandler& handler, const Pid& self,
                             Owner by, actord_completion handle, Envelope* yield,
-                            Lane& lane) {
+                            Lane& lane, CrashMark mark) {
   const Pid pid = self;  // the effect's PID is gone when the job runs
   // The job owns the envelope, also if the pool drops the job.
   const auto free = [this](Envelope* owned) { shared_lane_.Free(owned); };
   std::unique_ptr<Envelope, decltype(free)> envelope(yield, free);
-  const bool posted = pool_.Post(
-      [this, &handler, pid, by, handle, envelope = std::move(envelope)] {
-        const ActingOwner acting(by);
-        HandlerCall call(broker_, shared_lane_, pid, *envelope);
-        call.handle = handle;
-        HandlePooled(handler, pid, call);
-        if (!call.has_reply) return;  // deferred
-        broker_.Complete(handle, call.reply_status, call.reply, shared_lane_);
-      });
+  const bool posted = pool_.Post([this, &handler, pid, by, handle, mark,
+                                  envelope = std::move(envelope)] {
+    std::optional<StepMarks::Running> running;
+    if (mark.marks != nullptr) {
+      running.emplace(mark.marks->OfThisThread(), pid, mark.step, mark.code);
+    }
+    const ActingOwner acting(by);
+    HandlerCall call(broker_, shared_lane_, pid, *envelope);
+    call.handle = handle;
+    HandlePooled(handler, pid, call);
+    if (!call.has_reply) return;  // deferred
+    broker_.Complete(handle, call.reply_status, call.reply, shared_lane_);
+  });
   // When the daemon ends, the command of a durable process stays outstanding.
   if (!posted && IsHomePid(self) && pool_.has_stopped()) return;
   if (!posted) {

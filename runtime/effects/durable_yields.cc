@@ -95,11 +95,18 @@ void DurableYields::Carry(const Begin& begin, YieldEffect& yield,
   } else if (handler->is_pure() &&
              handler->descriptor->mode == ACTORD_HANDLER_INLINE) {
     // Its answer is in the record of the step that takes it.
+    KeepTime(begin, yield);
     dispatcher_.RunInline(*handler, process, self, yield, lane_);
   } else {
     RunInPool(begin, *handler, yield, process, self);
   }
   Free(yield);
+}
+
+void DurableYields::KeepTime(const Begin& begin, YieldEffect& yield) {
+  if (begin.restored == nullptr) return;
+  yield.timeout_ns =
+      begin.timeout_ns == 0 ? LiveLimits::kForeverNs : begin.timeout_ns;
 }
 
 void DurableYields::RunBuiltin(const Begin& begin,
@@ -110,9 +117,8 @@ void DurableYields::RunBuiltin(const Begin& begin,
   uint64_t age_ns = 0;
   if (begin.restored != nullptr) {
     age_ns = now_ns - std::min(now_ns, begin.restored->begun_ns);
-    yield.timeout_ns =
-        begin.timeout_ns == 0 ? LiveLimits::kForeverNs : begin.timeout_ns;
   }
+  KeepTime(begin, yield);
   ActingCommand acting(durable_, {self, yield.content->completion.tag},
                        begin.record, age_ns);
   // Set aside, so that the completion of this command can be told from other
@@ -204,13 +210,23 @@ void DurableYields::RunInPool(const Begin& begin, const CommandHandler& handler,
   const actord_completion handle =
       Open(process, tag, /*external=*/false, begin.timeout_ns);
   if (handle == 0) return;
-  durable_.releases().After(begin.record, [self, by = OwnerOf(process), handle,
-                                           envelope = Own(yield.content.Take(),
-                                                          shared_lane_),
-                                           &handler, &dispatcher = dispatcher_,
-                                           &lane = shared_lane_]() mutable {
-    dispatcher.PostToPool(handler, self, by, handle, envelope.release(), lane);
-  });
+  Dispatcher::CrashMark mark;
+  if (begin.restored != nullptr && !handler.is_builtin()) {
+    // It may be the command that has ended the daemon.
+    mark = {.marks = durable_.store().marks(),
+            .step = process.steps.load(std::memory_order_relaxed),
+            .code = process.type.load(std::memory_order_relaxed)
+                        ->newest_durable()
+                        .code};
+  }
+  durable_.releases().After(
+      begin.record,
+      [self, by = OwnerOf(process), handle, mark,
+       envelope = Own(yield.content.Take(), shared_lane_), &handler,
+       &dispatcher = dispatcher_, &lane = shared_lane_]() mutable {
+        dispatcher.PostToPool(handler, self, by, handle, envelope.release(),
+                              lane, mark);
+      });
 }
 
 void DurableYields::HandOut(const Begin& begin, YieldEffect& yield,

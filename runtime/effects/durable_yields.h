@@ -23,8 +23,9 @@
 // holds it whole.
 //
 // After a restart the yields that are still outstanding are carried out again
-// (Resume). A command of a plugin is not carried out again: it completes with
-// ABORTED, because nobody knows how far its handler came.
+// (Resume). A command of a plugin is carried out again if its handler promises
+// that it may be. Otherwise it completes with ABORTED, because nobody knows how
+// far the handler came.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -95,6 +96,8 @@ class DurableYields {
 
   void Carry(const Begin& begin, YieldEffect& yield, Process& process,
              const Pid& self);
+  // After a restart the yield has the time that it had left.
+  static void KeepTime(const Begin& begin, YieldEffect& yield);
   void RunBuiltin(const Begin& begin, const CommandHandler& handler,
                   YieldEffect& yield, Process& process, const Pid& self);
   // Turns the completion of a built-in command that has changed something into

@@ -218,8 +218,9 @@ actord_pid StepContext::FindName(actord_step* step, actord_bytes name) {
   // Init has no owner yet, and a call that has ended has no record.
   if (context.call_ != Call::kStep || !IsName(View(name))) return {};
   if (context.record_.answers.size() >= kMaxEffects) {
-    context.Misuse(absl::ResourceExhaustedError(
-        absl::StrCat("the step looked for more than ", kMaxEffects, " names")));
+    context.Misuse(absl::ResourceExhaustedError(absl::StrCat(
+        "the step asked the runtime more than ", kMaxEffects,
+        " questions: for names, children, times and random bits")));
     return {};
   }
   return ToAbi(context.HolderOf(View(name)));

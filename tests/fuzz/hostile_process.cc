@@ -123,6 +123,7 @@ void CallStep(actord_step* step) {
     case 18:
       return api.cancel_yield(step, AnyNumber(plugin->tags));
     default:
+      See(plugin->pids, api.find_name(step, AnyText(140)));
       api.adopt_yield(step, AnyNumber(plugin->tags));
       Require(api.max_payload_bytes(step) == kHostilePayloadLimit,
               "the limit is known");

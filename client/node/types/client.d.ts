@@ -54,7 +54,7 @@ export interface SubmitOptions extends CallOptions {
 export interface MessageOptions extends CallOptions {
   topic?: string;
   contentType?: string;
-  /** `send` makes one by default, and `call` makes none. */
+  /** `send` makes one by default, but none for a group. `call` makes none. */
   messageId?: string;
 }
 

@@ -62,7 +62,7 @@ export class Submitted {
   toString(): string;
 }
 
-/** A PID, "@name", or what `submit` has returned. */
+/** A PID, "@name", or what `submit` has returned; of a message also "#group". */
 export type Target = string | { readonly pid: string };
 
 export interface Sent {

@@ -27,7 +27,8 @@ class SendStream:
 
     `send` waits while `max_unacknowledged` items are not acknowledged. When the
     connection breaks, the unacknowledged items are sent again on another; their
-    message_ids prevent that one is delivered twice. Leaving the block waits for
+    message_ids prevent that one is delivered twice. An item to a "#group" has none;
+    while one is not acknowledged, a lost connection ends the stream. Leaving the block waits for
     all acknowledgements, and raises ItemsRefused if the daemon has refused items
     that take_refusals() has not returned before.
     """

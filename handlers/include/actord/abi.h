@@ -255,8 +255,8 @@ typedef struct actord_step_api {
 
   /* The live process of the same owner that holds the name; a PID of zeros:
    * there is none, or this is not a step. It may end or release the name before
-   * a message reaches it. More than 65,536 in one step of a durable process
-   * fail the step. */
+   * a message reaches it. A step of a durable process that asks for about
+   * 65,000 names fails. */
   actord_pid (*find_name)(actord_step* step, actord_bytes name);
 } actord_step_api;
 

@@ -187,16 +187,18 @@ enum {
   ACTORD_HANDLER_POOLED = 1
 };
 
-/* What a handler promises about commands of durable processes; bits. */
+/* What a handler promises about commands of durable processes; bits of
+ * `flags`. Other bits are ignored. The handler in force at the restart decides
+ * about a command, also if an older version began it. */
 enum {
   /* Handling a command twice has the effect of handling it once: the handler
    * uses (from, tag) as a key. If the daemon ends before the handler has
    * answered, the command is handled again after the restart. Without this flag
    * it completes with ABORTED, since nobody knows how far the handler came. */
-  ACTORD_HANDLER_IDEMPOTENT = 1u << 0,
+  ACTORD_HANDLER_FLAG_IDEMPOTENT = 1u << 0,
   /* Handling a command has no effect but the answer. An inline handler answers
    * within the turn, before the step is on the disk. Implies the flag above. */
-  ACTORD_HANDLER_PURE = 1u << 1
+  ACTORD_HANDLER_FLAG_PURE = 1u << 1
 };
 
 /* A command handler. Static data of the plugin, constant for as long as the
@@ -216,7 +218,7 @@ typedef struct actord_command_handler {
    * ACTORD_HANDLED or ACTORD_DEFERRED. Any other value completes the command
    * with ACTORD_INTERNAL. */
   int32_t (*handle)(void* self, actord_call* call);
-  uint32_t flags; /* ACTORD_HANDLER_IDEMPOTENT, ACTORD_HANDLER_PURE */
+  uint32_t flags; /* ACTORD_HANDLER_FLAG_*; an older daemon ignores them */
   uint32_t reserved;
 } actord_command_handler;
 

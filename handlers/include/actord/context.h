@@ -144,6 +144,7 @@ class Context {
             const Payload& payload = {}) {
     if (step_ != nullptr) out().Send(to, topic, payload);
   }
+  // False, and empty(): no process holds the name.
   [[nodiscard]] bool Send(std::string_view name, std::string_view topic,
                           const Payload& payload = {}) {
     return step_ != nullptr && out().Send(name, topic, payload);

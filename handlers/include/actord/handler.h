@@ -363,8 +363,9 @@ enum class HandlerMode : uint32_t {
 // because the handler uses (from, tag) of the command as a key; a command that
 // had no answer when the daemon ended is handled again. Without it such a
 // command completes with ABORTED. kPure: handling a command has no effect but
-// the answer; it is handled again, too, and kInline answers within the turn,
-// before the step is on the disk.
+// the answer. It is handled again, too, and an inline handler answers within
+// the turn, before the step is on the disk. If a repeated command ends the
+// daemon `store.max_crashes` times, the process goes into quarantine.
 //
 // An exception out of Handle completes the command with INTERNAL and its
 // what(). The object is destroyed after the last call of Handle has returned.

@@ -160,7 +160,7 @@ class StepOutput : public StepContext {
   }
 
   // Sends a message to the process of the same owner that holds the name now.
-  // False: there is none, and nothing is sent.
+  // False: there is none, and nothing is sent. Throws if the daemon is too old.
   [[nodiscard]] bool Send(std::string_view name, std::string_view topic,
                           const Payload& payload = {}) {
     const Pid holder = FindName(name);
@@ -169,7 +169,9 @@ class StepOutput : public StepContext {
     return true;
   }
   // The process of the same owner that holds the name; empty(): there is none.
-  // It may end or release the name before a message reaches it.
+  // It may end or release the name before a message reaches it. A step of a
+  // durable process that asks for about 65,000 names fails. Throws if the
+  // daemon is too old.
   [[nodiscard]] Pid FindName(std::string_view name) const {
     Require(offsetof(actord_step_api, find_name));
     return detail::InOnePiece(

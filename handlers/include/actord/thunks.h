@@ -309,8 +309,8 @@ constexpr actord_command_handler MakeCommandHandler() {
             &HandlerThunks<T>::Create,
             &HandlerThunks<T>::Destroy,
             &HandlerThunks<T>::Handle,
-            (T::kIdempotent ? uint32_t{ACTORD_HANDLER_IDEMPOTENT} : 0) |
-                (T::kPure ? uint32_t{ACTORD_HANDLER_PURE} : 0),
+            (T::kIdempotent ? uint32_t{ACTORD_HANDLER_FLAG_IDEMPOTENT} : 0) |
+                (T::kPure ? uint32_t{ACTORD_HANDLER_FLAG_PURE} : 0),
             0};
   }
 }

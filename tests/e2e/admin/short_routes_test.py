@@ -47,6 +47,8 @@ class ShortRoutesTest(EmptyCase):
         answer = api.raw(PROCESSES + name + "/messages/%61dd", b"2")
         self.assertEqual((answer.status, answer.json),
                          (202, {"receipt": "RECEIPT_MEMORY"}))
+        answer = api.raw(PROCESSES + "%23workers/messages/add", b"2")
+        self.assertEqual((answer.status, answer.json["code"]), (404, "not_found"))
         answer = api.raw(PROCESSES + name + "/call/get")
         self.assertEqual((answer.status, answer.json), (200, 42))
         self.assertEqual(answer.headers["Actord-Pid"], pid)

@@ -58,6 +58,25 @@ class Poison(CrashCase):
         self.assertNotIn("quarantine", self.crash_at_the_start())
         self.assertRegex(self.crash_at_the_start(), "ended the daemon 1 times")
 
+    def test_handler_that_crashes_again_does_not_keep_the_daemon_from_serving(self):
+        self.serve(*self.options)
+        pid = self.actor.submit("crasher", b"null", method="again",
+                                durability=DURABLE)
+        try:
+            self.actor.send(pid)
+        except grpc.RpcError:
+            pass  # it crashed before it answered
+        self.report()
+        # The first crash came when nobody knew that the command may be handled
+        # again, and is not counted.
+        self.assertNotIn("ended the daemon", self.crash_at_the_start())
+        self.assertRegex(self.crash_at_the_start(),
+                         f"process {pid} .* ended the daemon 1 times")
+        self.assertRegex(self.crash_at_the_start(), "ended the daemon 2 times")
+        self.serve_again()
+        self.assertRegex(self.daemon.log(),
+                         f"process {pid} of type crasher is in quarantine")
+
 
 if __name__ == "__main__":
     unittest.main()

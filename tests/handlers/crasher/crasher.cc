@@ -91,6 +91,7 @@ class Crasher : public actord::Process {
       {"close", "Crashes in Close."},
       {"inline", "Crashes in an inline handler."},
       {"pooled", "Crashes in a pooled handler."},
+      {"again", "Crashes in a handler that is called again after a restart."},
   };
 
   void Init(std::string_view method, actord::Payload input) {
@@ -150,7 +151,14 @@ class PooledHandler : public actord::Handler {
   }
 };
 
+class AgainHandler : public PooledHandler {
+ public:
+  static constexpr const char* kCommand = "crasher.again";
+  static constexpr bool kIdempotent = true;
+};
+
 }  // namespace
 
-ACTORD_EXPORT_PLUGIN("crasher", "1.4.0", actord::ProcessTypes<Crasher>,
-                     actord::Handlers<InlineHandler, PooledHandler>);
+ACTORD_EXPORT_PLUGIN(
+    "crasher", "1.4.0", actord::ProcessTypes<Crasher>,
+    actord::Handlers<InlineHandler, PooledHandler, AgainHandler>);

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <thread>
 
-#include "handlers.h"
+#include "tests/handlers/probe/handlers.h"
 
 namespace {
 

@@ -53,6 +53,16 @@ class Made {
   void* self_ = nullptr;
 };
 
+struct Careful : Sync {
+  static constexpr bool kIdempotent = true;
+};
+struct Pure : Sync {
+  static constexpr bool kPure = true;
+};
+static_assert(kCommandHandler<Sync>.flags == 0);
+static_assert(kCommandHandler<Careful>.flags == ACTORD_HANDLER_FLAG_IDEMPOTENT);
+static_assert(kCommandHandler<Pure>.flags == ACTORD_HANDLER_FLAG_PURE);
+
 class HandlerTest : public ::testing::Test {
  protected:
   Answer& RunSync(Payload payload = {}) {

@@ -48,6 +48,20 @@ TEST(DurableLimits, StepThatDoesNotFitIntoARecordFails) {
   EXPECT_EQ(world.failed, absl::OkStatus());
 }
 
+TEST(DurableLimits, StepThatAsksForTooManyNamesFails) {
+  DurableWorld world;
+  ASSERT_EQ(world.Start(), absl::OkStatus());
+  const Pid puppet = world.NewPuppet();
+  const auto outcome = world.Await(puppet);
+  world.Tell(puppet, "find", "1000");
+  EXPECT_FALSE(outcome->has_value());
+  world.Tell(puppet, "find", "66000");
+  ASSERT_TRUE(outcome->has_value());
+  EXPECT_EQ((*outcome)->value().kind, EndKind::kFailed);
+  EXPECT_EQ((*outcome)->value().code, absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT((*outcome)->value().message, HasSubstr("questions"));
+}
+
 TEST(DurableLimits, RestoredProcessesCount) {
   DurableWorld world;
   RuntimeOptions options;

@@ -26,6 +26,7 @@ namespace actord::runtime {
 //   within MS COMMAND JSON  yields with a timeout
 //   call PID TOPIC TEXT   calls
 //   send PID TOPIC TEXT   sends
+//   find COUNT            asks COUNT times for a name
 //   throw                 throws
 //   monitor PID, link PID, unlink PID
 //   cancel TAG            gives a yield up
@@ -150,6 +151,10 @@ class BasicPuppet : public actord::Process {
       options.timeout = std::chrono::milliseconds(Number(Word(text)));
       const std::string_view command = Word(text);
       out.Yield(command, text, options);
+    } else if (topic == "find") {
+      for (auto left = Number(Word(text)); left > 0; --left) {
+        static_cast<void>(out.FindName("nobody"));
+      }
     } else if (topic == "call") {
       const std::string_view to = Word(text);
       const std::string_view what = Word(text);

@@ -46,13 +46,7 @@ TEST_F(DurableHandlers, HandlerOfAPluginRunsWhenTheStepIsDurable) {
   world.Turn();
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(calls, 0);
-  std::string notes;
-  for (int i = 0; i < 1000 && notes.empty(); ++i) {
-    world.Settle();
-    notes = world.NotesOf(puppet);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  EXPECT_EQ(notes, "c1=billed");
+  EXPECT_EQ(WaitForNotesOf(puppet), "c1=billed");
   EXPECT_EQ(calls, 1);
 }
 
@@ -66,9 +60,7 @@ TEST_F(DurableHandlers, HandlerThatMayHaveRunIsNotCalledAgain) {
   world.core->AddCommand("bill", ACTORD_HANDLER_POOLED, bill);
   const Pid puppet = world.NewPuppet();
   world.Tell(puppet, "yield", "bill 7");
-  for (int i = 0; i < 1000 && calls == 0; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  WaitFor(calls, 1);
   world.Crash(/*keep_cache=*/false);
   ASSERT_TRUE(world.Start().ok());
   world.core->AddCommand("bill", ACTORD_HANDLER_POOLED, bill);
@@ -88,14 +80,14 @@ TEST_F(DurableHandlers, HandlerThatIsIdempotentIsCalledAgain) {
     return ACTORD_HANDLED;
   };
   world.core->AddCommand("bill", ACTORD_HANDLER_POOLED, bill,
-                         ACTORD_HANDLER_IDEMPOTENT);
+                         ACTORD_HANDLER_FLAG_IDEMPOTENT);
   const Pid puppet = world.NewPuppet();
   world.Tell(puppet, "yield", "bill 7");
   WaitFor(calls, 1);
   world.Crash(/*keep_cache=*/false);
   ASSERT_TRUE(world.Start().ok());
   world.core->AddCommand("bill", ACTORD_HANDLER_POOLED, bill,
-                         ACTORD_HANDLER_IDEMPOTENT);
+                         ACTORD_HANDLER_FLAG_IDEMPOTENT);
   EXPECT_EQ(WaitForNotesOf(puppet), "c1=billed");
   EXPECT_EQ(calls, 2);
 }
@@ -109,7 +101,7 @@ TEST_F(DurableHandlers, HandlerThatIsPureAnswersWithinTheTurn) {
         call.Reply(ACTORD_OK, "9.99");
         return ACTORD_HANDLED;
       },
-      ACTORD_HANDLER_PURE);
+      ACTORD_HANDLER_FLAG_PURE);
   const Pid puppet = world.NewPuppet();
   EXPECT_TRUE(world.Send(puppet, "yield", "price 7").status.ok());
   world.Turn();
@@ -132,16 +124,40 @@ TEST_F(DurableHandlers, HandlerThatIsPureAndHasNotAnsweredIsCalledAgain) {
     return ACTORD_HANDLED;
   };
   world.core->AddCommand("price", ACTORD_HANDLER_INLINE, price,
-                         ACTORD_HANDLER_PURE);
+                         ACTORD_HANDLER_FLAG_PURE);
   const Pid puppet = world.NewPuppet();
   world.Tell(puppet, "yield", "price 7");
   EXPECT_EQ(calls, 1);
   world.Crash(/*keep_cache=*/false);
   ASSERT_TRUE(world.Start().ok());
   world.core->AddCommand("price", ACTORD_HANDLER_INLINE, price,
-                         ACTORD_HANDLER_PURE);
+                         ACTORD_HANDLER_FLAG_PURE);
   EXPECT_EQ(WaitForNotesOf(puppet), "c1=9.99");
   EXPECT_EQ(calls, 2);
+}
+
+TEST_F(DurableHandlers, PureCommandThatIsHandledAgainKeepsItsDeadline) {
+  std::atomic<int> calls = 0;
+  const auto price = [&](auto& call) {
+    ++calls;
+    static_cast<void>(call.Defer());
+    return ACTORD_DEFERRED;
+  };
+  world.core->AddCommand("price", ACTORD_HANDLER_INLINE, price,
+                         ACTORD_HANDLER_FLAG_PURE);
+  const Pid puppet = world.NewPuppet();
+  world.Tell(puppet, "within", "1000 price 7");
+  world.Elapse(400 * kMs);
+  world.Crash(/*keep_cache=*/false);
+  ASSERT_TRUE(world.Start().ok());
+  world.core->AddCommand("price", ACTORD_HANDLER_INLINE, price,
+                         ACTORD_HANDLER_FLAG_PURE);
+  world.Settle();
+  EXPECT_EQ(calls, 2);
+  world.Elapse(400 * kMs);
+  EXPECT_EQ(world.NotesOf(puppet), "");
+  world.Elapse(300 * kMs);
+  EXPECT_EQ(world.NotesOf(puppet), "c1!4");
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ TEST(Catalog, RefusesBrokenCommands) {
     std::function<void(H&)> spoil;
   };
   const Case cases[] = {
-      {"struct_size", [](H& h) { h.struct_size = sizeof(H) - 1; }},
+      {"struct_size", [](H& h) { h.struct_size = offsetof(H, flags) - 1; }},
       {"no name", [](H& h) { h.command = nullptr; }},
       {"a name is", [](H& h) { h.command = "a*"; }},
       {"lacks handle", [](H& h) { h.handle = nullptr; }},
@@ -203,6 +203,19 @@ TEST(Catalog, TakesATypeOfTheFirstVersionOfTheAbi) {
   ASSERT_TRUE(catalog.AddProcessType(&old, "p").ok());
   EXPECT_EQ(catalog.FindProcessType("type")->snapshot, nullptr);
   EXPECT_EQ(catalog.FindProcessType("type")->restore, nullptr);
+}
+
+TEST(Catalog, TakesACommandOfTheFirstVersionOfTheAbi) {
+  Catalog catalog;
+  actord_command_handler old = ValidCommand();
+  old.struct_size = offsetof(actord_command_handler, flags);
+  // Bytes after the struct are not read.
+  old.flags = ACTORD_HANDLER_FLAG_IDEMPOTENT | ACTORD_HANDLER_FLAG_PURE;
+  ASSERT_TRUE(catalog.AddCommand(&old, nullptr, "p").ok());
+  const CommandHandler* const handler = catalog.FindCommand(old.command);
+  ASSERT_NE(handler, nullptr);
+  EXPECT_FALSE(handler->is_idempotent());
+  EXPECT_FALSE(handler->is_pure());
 }
 
 class CatalogVersions : public ::testing::Test {
