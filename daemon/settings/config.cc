@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "daemon/problems/problem_list.h"
 #include "daemon/settings/config_file.h"
 #include "daemon/settings/config_keys.h"
@@ -91,8 +92,11 @@ std::vector<std::string> SetBy(const std::vector<ConfigValue>& values,
         values.rbegin(), values.rend(),
         [&key](const ConfigValue& one) { return one.key == &key; });
     if (value == values.rend()) continue;
-    set.push_back(absl::StrCat(std::string(key.path), " = ", key.print(config),
-                               " (", value->origin, ")"));
+    // The origin in a file names the key, too.
+    const std::string path(key.path);
+    set.push_back(absl::StrCat(
+        path, " = ", key.print(config), " (",
+        absl::StripSuffix(value->origin, absl::StrCat(": ", path)), ")"));
   }
   return set;
 }

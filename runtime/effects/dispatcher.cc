@@ -288,7 +288,7 @@ void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
 
 void Dispatcher::PostToPool(const CommandHandler& handler, const Pid& self,
                             Owner by, actord_completion handle, Envelope* yield,
-                            Lane& lane, CrashMark mark) {
+                            Lane& lane, const CrashMark& mark) {
   const Pid pid = self;  // the effect's PID is gone when the job runs
   // The job owns the envelope, also if the pool drops the job.
   const auto free = [this](Envelope* owned) { shared_lane_.Free(owned); };

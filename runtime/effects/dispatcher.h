@@ -21,6 +21,14 @@
 
 namespace actord::runtime {
 
+// For a command that is handled again after a restart: if it ends the daemon,
+// that counts as if a step of the process had (step_marks.h).
+struct CrashMark {
+  StepMarks* marks = nullptr;  // null: nothing is counted
+  uint64_t step = 0;
+  uint64_t code = 0;
+};
+
 class Dispatcher {
  public:
   // `shared_lane`: for the threads of the blocking pool.
@@ -72,18 +80,11 @@ class Dispatcher {
   // process.urgent_taken, or the yield has a record at the broker.
   void RunInline(const CommandHandler& handler, Process& process,
                  const Pid& self, YieldEffect& yield, Lane& lane);
-  // For a command that is handled again after a restart: if it ends the daemon,
-  // that counts as if a step of the process had (step_marks.h).
-  struct CrashMark {
-    StepMarks* marks = nullptr;  // null: nothing is counted
-    uint64_t step = 0;
-    uint64_t code = 0;
-  };
   // Has the pool handle the yield, which it completes; takes the envelope. `by`
   // is the owner of the process.
   void PostToPool(const CommandHandler& handler, const Pid& self, Owner by,
                   actord_completion handle, Envelope* yield, Lane& lane,
-                  CrashMark mark = {});
+                  const CrashMark& mark = {});
   // A yield of an external command, with its policy; an error: the yield's own
   // policy is wrong.
   struct Task {

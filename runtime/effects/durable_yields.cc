@@ -210,7 +210,7 @@ void DurableYields::RunInPool(const Begin& begin, const CommandHandler& handler,
   const actord_completion handle =
       Open(process, tag, /*external=*/false, begin.timeout_ns);
   if (handle == 0) return;
-  Dispatcher::CrashMark mark;
+  CrashMark mark;
   if (begin.restored != nullptr && !handler.is_builtin()) {
     // It may be the command that has ended the daemon.
     mark = {.marks = durable_.store().marks(),

@@ -11,6 +11,8 @@
 //                                                 it has any
 //   of a plugin         on the pool, when the     INPUT
 //                       step is durable
+//   of a plugin, inline
+//   and pure            within the turn           no record
 //   external            a task, when the step is  INPUT
 //                       durable
 //   call to a durable   at once                   the STEP that replies

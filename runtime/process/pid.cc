@@ -9,13 +9,13 @@
 
 namespace actord::runtime {
 
-static_assert(kPidTextMaxBytes == detail::kPidTextMaxBytes);
+static_assert(kPidTextMaxBytes == actord::detail::kPidTextMaxBytes);
 
 namespace {
 
 // Takes a PID from the front of `text`; the rest of the text stays.
 std::optional<Pid> TakePid(std::string_view& text) {
-  const std::optional<actord_pid> pid = detail::TakePid(text);
+  const std::optional<actord_pid> pid = actord::detail::TakePid(text);
   return pid ? std::optional(FromAbi(*pid)) : std::nullopt;
 }
 
@@ -33,11 +33,11 @@ std::string Quote(std::string_view text) {
 
 std::string FormatPid(const Pid& pid) {
   char text[kPidTextMaxBytes];
-  return {text, detail::WritePid(ToAbi(pid), text)};
+  return {text, actord::detail::WritePid(ToAbi(pid), text)};
 }
 
 absl::StatusOr<Pid> ParsePid(std::string_view text) {
-  if (const auto pid = detail::ReadPid(text)) return FromAbi(*pid);
+  if (const auto pid = actord::detail::ReadPid(text)) return FromAbi(*pid);
   return InvalidField(
       "pid", reason::kInvalidPid,
       absl::StrCat(Quote(text),
@@ -46,12 +46,12 @@ absl::StatusOr<Pid> ParsePid(std::string_view text) {
 }
 
 size_t CopyPidText(const actord_pid& pid, char* text) {
-  return detail::WritePid(pid, text);
+  return actord::detail::WritePid(pid, text);
 }
 
 int32_t ReadPidText(actord_bytes text, actord_pid* pid) {
   const auto parsed =
-      detail::ReadPid({static_cast<const char*>(text.data), text.size});
+      actord::detail::ReadPid({static_cast<const char*>(text.data), text.size});
   if (!parsed) return ACTORD_INVALID_ARGUMENT;
   *pid = *parsed;
   return ACTORD_OK;
@@ -72,13 +72,13 @@ absl::StatusOr<TaskToken> ParseTaskToken(std::string_view text) {
   std::string_view rest = text;
   if (text.size() <= kTokenMaxBytes) {
     const auto pid = TakePid(rest);
-    const auto tag = pid && detail::TakeDot(rest)
-                         ? detail::TakeHex<uint64_t>(rest)
+    const auto tag = pid && actord::detail::TakeDot(rest)
+                         ? actord::detail::TakeHex<uint64_t>(rest)
                          : std::optional<uint64_t>();
     if (tag && *tag != 0) {
       if (rest.empty()) return TaskToken{{*pid, *tag}, 0};
-      const auto attempt = detail::TakeDot(rest)
-                               ? detail::TakeHex<uint32_t>(rest)
+      const auto attempt = actord::detail::TakeDot(rest)
+                               ? actord::detail::TakeHex<uint32_t>(rest)
                                : std::optional<uint32_t>();
       if (attempt && *attempt != 0 && rest.empty()) {
         return TaskToken{{*pid, *tag}, *attempt};

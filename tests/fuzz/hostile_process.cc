@@ -265,7 +265,9 @@ const actord_command_handler kHostileCommand = {
     .doc = nullptr,
     .create = nullptr,
     .destroy = nullptr,
-    .handle = Handle};
+    .handle = Handle,
+    .flags = ~0u,  // also bits without a meaning
+    .reserved = 0};
 
 void SetHostilePlugin(HostilePlugin* one) { plugin = one; }
 

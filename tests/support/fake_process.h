@@ -317,7 +317,8 @@ class FakeProcess {
                                   ToString(event.payload.bytes));
           }
         },
-        [](actord_step*) -> actord_bytes { return {}; }};
+        [](actord_step*) -> actord_bytes { return {}; },
+        [](actord_step*, actord_bytes) -> actord_pid { return {}; }};
     return &kApi;
   }
 

@@ -82,7 +82,9 @@ constexpr actord_command_handler kThrow = {sizeof(actord_command_handler),
                                            nullptr,
                                            nullptr,
                                            nullptr,
-                                           &HandleThrow};
+                                           &HandleThrow,
+                                           0,
+                                           0};
 constexpr actord_command_handler kReturnNonsense = {
     sizeof(actord_command_handler),
     ACTORD_HANDLER_POOLED,
@@ -90,7 +92,9 @@ constexpr actord_command_handler kReturnNonsense = {
     nullptr,
     nullptr,
     nullptr,
-    &HandleReturn};
+    &HandleReturn,
+    0,
+    0};
 constexpr const actord_command_handler* kCommands[] = {&kThrow,
                                                        &kReturnNonsense};
 

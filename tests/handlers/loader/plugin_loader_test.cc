@@ -161,7 +161,9 @@ TEST(HandlerSet, ForeignExceptionsEndHere) {
       nullptr,
       [](const actord_host*, void**) -> int32_t { throw 1; },
       [](void*) { throw 2; },
-      nullptr};
+      nullptr,
+      0,
+      0};
   HandlerSet handlers(&host);
   EXPECT_EQ(handlers.Create(&throws).code(),
             absl::StatusCode::kFailedPrecondition);
@@ -181,7 +183,9 @@ TEST(HandlerSet, DestroysTheLastMadeFirst) {
       nullptr,
       nullptr,
       [](void* self) { destroyed.push_back(*static_cast<int*>(self)); },
-      nullptr};
+      nullptr,
+      0,
+      0};
   FakeHost host;
   int first = 1;
   int second = 2;

@@ -348,7 +348,8 @@ class Rounds : public actord::CoroutineProcess {
     for (int i = 0; i < 5;) {
       const actord::Message message = co_await ctx.Receive();
       if (message.topic() == "join") {
-        co_await ctx.Run(actord::commands::JoinGroup(message.payload().bytes));
+        static_cast<void>(co_await ctx.Run(
+            actord::commands::JoinGroup(message.payload().bytes)));
         continue;
       }
       if (message.topic() == "tell") {

@@ -57,7 +57,7 @@ TEST(DurableLimits, StepThatAsksForTooManyNamesFails) {
   EXPECT_FALSE(outcome->has_value());
   world.Tell(puppet, "find", "66000");
   ASSERT_TRUE(outcome->has_value());
-  EXPECT_EQ((*outcome)->value().kind, EndKind::kFailed);
+  EXPECT_EQ((*outcome)->value().kind, EndKind::kThrew);
   EXPECT_EQ((*outcome)->value().code, absl::StatusCode::kResourceExhausted);
   EXPECT_THAT((*outcome)->value().message, HasSubstr("questions"));
 }
