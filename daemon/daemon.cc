@@ -161,12 +161,29 @@ absl::Status Daemon::StartServer() {
     presented_tokens_ =
         std::make_unique<PresentedTokens>(connections_->registry());
   }
-  service_ = std::make_unique<ActorService>(ServiceContext{
-      config_, runtime::Clock::System(), catalog_, plugins_,
-      *plugin_load_threads_, *runtime_, runtime_->request_ids(),
-      runtime_->message_ids(), shutdown_, logger_, *connections_, access_.get(),
-      check, certificates_.get(), presented_tokens_.get(), backups_.get(),
-      histories_.get(), links_.get(), boot_tree_});
+  limit_watch_ = std::make_unique<LimitWatch>(PartsOfLimitWatch(), logger_,
+                                              runtime::Clock::System());
+  service_ =
+      std::make_unique<ActorService>(ServiceContext{config_,
+                                                    runtime::Clock::System(),
+                                                    catalog_,
+                                                    plugins_,
+                                                    *plugin_load_threads_,
+                                                    *runtime_,
+                                                    runtime_->request_ids(),
+                                                    runtime_->message_ids(),
+                                                    shutdown_,
+                                                    logger_,
+                                                    *connections_,
+                                                    access_.get(),
+                                                    check,
+                                                    certificates_.get(),
+                                                    presented_tokens_.get(),
+                                                    backups_.get(),
+                                                    histories_.get(),
+                                                    links_.get(),
+                                                    boot_tree_,
+                                                    limit_watch_.get()});
   if (access_ != nullptr) {
     status = access_->Start(
         [this] {
@@ -187,6 +204,7 @@ absl::Status Daemon::StartServer() {
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   status = StartStoreWatch();
+  if (status.ok()) status = limit_watch_->Start();
   return status.ok() ? StartAdmin() : status;
 }
 
@@ -206,10 +224,13 @@ Daemon::~Daemon() {
   admin_.reset();
   json_api_.reset();
   store_watch_.reset();
+  // Its thread uses the service.
+  if (limit_watch_ != nullptr) limit_watch_->Stop();
   server_.reset();
   backups_.reset();
   histories_.reset();
   service_.reset();
+  limit_watch_.reset();
   presented_tokens_.reset();
   certificates_.reset();
   plugin_load_threads_.reset();

@@ -9,6 +9,7 @@ ActorService::ActorService(const ServiceContext& context)
                     {.certificates = context.certificates,
                      .connections = &context.connections.registry(),
                      .tokens = context.tokens,
+                     .http_clients = &context.connections.http_clients(),
                      .reads_traces = context.config.traces.propagate},
                     context.config.max_unread_bytes),
       context_(context),
@@ -29,6 +30,7 @@ ActorService::ActorService(const ServiceContext& context)
   Route("Work", &ActorService::Work);
   Route("ListWorkers", &ActorService::ListWorkers);
   Route("ListYields", &ActorService::ListYields);
+  Route("ListCalls", &ActorService::ListCalls);
   Route("ListDeadLetters", &ActorService::ListDeadLetters);
   Route("GetDeadLetter", &ActorService::GetDeadLetter);
   Route("ResendDeadLetter", &ActorService::ResendDeadLetter);

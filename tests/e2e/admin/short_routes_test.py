@@ -129,6 +129,34 @@ class ShortRoutesTest(EmptyCase):
         self.assertEqual((answer.status, answer.json["answer"]),
                          (410, "ANSWER_EXPIRED"))
 
+    def test_lists_are_filtered_by_process(self):
+        api = self.start()
+        pid, token = self.order(api)
+        self.order(api)
+        answer = api.raw("/v1/yields", method="GET")
+        self.assertEqual((answer.status, len(answer.json["yields"])), (200, 2))
+        answer = api.raw(f"/v1/yields?pid={pid}", method="GET")
+        self.assertEqual([one["token"] for one in answer.json["yields"]], [token])
+        answer = api.raw("/v1/yields?pageSize=1&command=payment.%2A", method="GET")
+        self.assertEqual(len(answer.json["yields"]), 1)
+        page = answer.json["nextPageToken"]
+        answer = api.raw("/v1/yields?pageSize=1&command=payment.%2A&pageToken=" + page,
+                         method="GET")
+        self.assertEqual(len(answer.json["yields"]), 1)
+        for query, reason in (("pid=x", "INVALID_PID"), ("pids=x", "INVALID_FIELD"),
+                              ("pageToken=x", "INVALID_PAGE_TOKEN")):
+            answer = api.raw("/v1/yields?" + query, method="GET")
+            self.assertEqual(answer.refusal, (400, "invalid_argument", reason))
+        self.assertEqual(api.raw("/v1/yields").status, 405)
+        # A call from outside waits for the order.
+        waiting = api.connection()
+        waiting.request("POST", PROCESSES + pid + "/call/x?wait=20")
+        found = eventually(lambda: api.raw(
+            f"/v1/calls?calleePid={pid}&pageSize=1000", method="GET").json.get("calls") or
+            api.raw("/v1/calls", method="GET").json.get("calls"), "the call")
+        self.assertEqual(found[0]["calleePid"], pid)
+        waiting.close()
+
     def test_wrong_requests_are_refused(self):
         api = self.start()
         pid = api.raw(PROCESSES + "counter", b"1").json["pid"]
