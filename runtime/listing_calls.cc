@@ -11,6 +11,7 @@ namespace actord::runtime {
 namespace {
 
 constexpr uint64_t kFirstOutsidePlace = uint64_t{1} << 32;
+constexpr int64_t kNsPerMs = 1'000'000;
 
 bool MatchesPids(const CallFilter& filter, const Pid& caller,
                  const Pid& callee) {
@@ -22,20 +23,22 @@ std::string FirstOf(const std::vector<std::string>& names) {
   return names.empty() ? "" : names.front();
 }
 
-// Converts times of the monotonic clock.
+// Converts times of the monotonic clock. The distance of the clocks is rounded,
+// so that two lists agree on the begin of a call.
 class WallTime {
  public:
   explicit WallTime(const Clock& clock)
-      : offset_ns_(static_cast<int64_t>(clock.UnixNs()) -
-                   static_cast<int64_t>(clock.MonotonicNs())) {}
+      : offset_ms_((static_cast<int64_t>(clock.UnixNs()) -
+                    static_cast<int64_t>(clock.MonotonicNs())) /
+                   kNsPerMs) {}
 
-  [[nodiscard]] uint64_t UnixNs(int64_t monotonic_ns) const {
+  [[nodiscard]] uint64_t UnixNs(int64_t monotonic_ms) const {
     return static_cast<uint64_t>(
-        std::max<int64_t>(monotonic_ns + offset_ns_, 0));
+        std::max<int64_t>(monotonic_ms + offset_ms_, 0) * kNsPerMs);
   }
 
  private:
-  const int64_t offset_ns_;
+  const int64_t offset_ms_;
 };
 
 }  // namespace
@@ -54,8 +57,7 @@ CallPage Runtime::Core::ListCalls(const CallFilter& filter,
     return true;
   };
   const auto add_call = [&](const YieldBroker::OpenedCall& open) {
-    constexpr int64_t kNsPerMs = 1'000'000;
-    const uint64_t begun_ns = wall.UnixNs(open.times.begun_ms() * kNsPerMs);
+    const uint64_t begun_ns = wall.UnixNs(open.times.begun_ms());
     if (!MatchesPids(filter, open.caller, open.callee) ||
         begun_ns > filter.begun_until_unix_ns) {
       return true;
@@ -94,7 +96,7 @@ CallPage Runtime::Core::ListCalls(const CallFilter& filter,
   page.next_place = calls.ForEachOutside(
       first_place, kMaxLookedAt, [&](const Calls::OutsideCall& call) {
         const uint64_t begun_ns =
-            wall.UnixNs(static_cast<int64_t>(call.begun_ns));
+            wall.UnixNs(static_cast<int64_t>(call.begun_ns) / kNsPerMs);
         if (!MatchesPids(filter, Pid{}, call.callee) ||
             begun_ns > filter.begun_until_unix_ns) {
           return true;

@@ -132,7 +132,7 @@ class ShortRoutesTest(EmptyCase):
     def test_lists_are_filtered_by_process(self):
         api = self.start()
         pid, token = self.order(api)
-        self.order(api)
+        other, _ = self.order(api)
         answer = api.raw("/v1/yields", method="GET")
         self.assertEqual((answer.status, len(answer.json["yields"])), (200, 2))
         answer = api.raw(f"/v1/yields?pid={pid}", method="GET")
@@ -152,10 +152,12 @@ class ShortRoutesTest(EmptyCase):
         waiting = api.connection()
         waiting.request("POST", PROCESSES + pid + "/call/x?wait=20")
         found = eventually(lambda: api.raw(
-            f"/v1/calls?calleePid={pid}&pageSize=1000", method="GET").json.get("calls") or
-            api.raw("/v1/calls", method="GET").json.get("calls"), "the call")
-        self.assertEqual(found[0]["calleePid"], pid)
+            f"/v1/calls?calleePid={pid}", method="GET").json.get("calls"), "the call")
+        self.assertEqual([one["calleePid"] for one in found], [pid])
+        self.assertEqual(api.raw(f"/v1/calls?calleePid={other}", method="GET").json, {})
         waiting.close()
+        for one in (pid, other):
+            api.call("Terminate", {"pid": one})
 
     def test_wrong_requests_are_refused(self):
         api = self.start()

@@ -174,7 +174,7 @@ class Waiting(FailureCase):
             process_pb2.CallRequest(pid=desk, topic="ask"), timeout=CALL_SECONDS)
         owed = eventually(lambda: self.json("describe", desk)["owed_calls"],
                           "the call")
-        self.assertNotIn("pid", owed[0])
+        self.assertEqual((owed[0]["pid"], owed[0]["callee_pid"]), ("", desk))
         self.assertRegex(self.output("describe", desk),
                          r"Owes an answer: +to a program outside for ")
         found, = self.json("stuck", "--older-than", "0s")
