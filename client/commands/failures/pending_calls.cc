@@ -166,6 +166,8 @@ std::string CallGraph::EndOf(const v1::PendingCall& last, bool is_cut) const {
   switch (last.callee_state()) {
     case v1::PROCESS_STATE_BLOCKED:
       return ", which waits for a command of its own";
+    case v1::PROCESS_STATE_IDLE:
+      return ", which is IDLE: it waits for a message, and has not answered";
     case v1::PROCESS_STATE_UNSPECIFIED:
       return "";
     default:

@@ -166,7 +166,7 @@ class Waiting(FailureCase):
         self.assertEqual((found["pid"], found["what"], found["chain"]),
                          (caller, "CALL", [desk]))
         self.assertRegex(found["why"], rf"^waits \S+ for the answer of {desk} "
-                                       r"\(probe @desk\), which is IDLE")
+                                       r"\(probe @desk\), which is IDLE: it waits")
 
     def test_a_call_from_outside_is_owed(self):
         desk = self.actor.submit("probe", method="collect")
