@@ -67,7 +67,7 @@ struct ServiceContext {
   HistoryThread* histories = nullptr;        // null: there is no store
   YieldLinks* links = nullptr;               // null: there is no key for links
   BootTreeState boot_tree = BootTreeState::kNone;
-  const LimitWatch* limits = nullptr;  // null: the status shows no use of limits
+  const LimitWatch* limits = nullptr;  // null: the status shows no use of it
 };
 
 class ActorService final : public RoutedService {
