@@ -171,6 +171,8 @@ absl::Status Daemon::StartServer() {
     presented_tokens_ =
         std::make_unique<PresentedTokens>(connections_->registry());
   }
+  limit_watch_ = std::make_unique<LimitWatch>(PartsOfLimitWatch(), logger_,
+                                              runtime::Clock::System());
   ServiceContext context{config_,
                          runtime::Clock::System(),
                          catalog_,
@@ -190,6 +192,7 @@ absl::Status Daemon::StartServer() {
                          histories_.get(),
                          links_.get(),
                          boot_tree_};
+  context.limits = limit_watch_.get();
   context.spans = spans_.get();
   service_ = std::make_unique<ActorService>(context);
   if (access_ != nullptr) {
@@ -212,6 +215,7 @@ absl::Status Daemon::StartServer() {
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   status = StartStoreWatch();
+  if (status.ok()) status = limit_watch_->Start();
   return status.ok() ? StartAdmin() : status;
 }
 
@@ -231,10 +235,13 @@ Daemon::~Daemon() {
   admin_.reset();
   json_api_.reset();
   store_watch_.reset();
+  // Its thread uses the service.
+  if (limit_watch_ != nullptr) limit_watch_->Stop();
   server_.reset();
   backups_.reset();
   histories_.reset();
   service_.reset();
+  limit_watch_.reset();
   presented_tokens_.reset();
   certificates_.reset();
   plugin_load_threads_.reset();

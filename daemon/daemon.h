@@ -23,6 +23,7 @@
 #include "daemon/calls/call_gate.h"
 #include "daemon/connections/connections.h"
 #include "daemon/exit_status.h"
+#include "daemon/limits/limit_watch.h"
 #include "daemon/links/yield_links.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/backup_thread.h"
@@ -137,6 +138,7 @@ class Daemon {
   // Ends the admin port. The answers of finished calls are written first.
   void StopAdmin();
   [[nodiscard]] Heartbeat::Beat ReadBeat() const;
+  [[nodiscard]] LimitWatch::Parts PartsOfLimitWatch() const;
   [[nodiscard]] HealthReport Health() const;
   [[nodiscard]] HealthReport Readiness() const;
   [[nodiscard]] std::string Metrics(const AdminCounts& counts) const;
@@ -199,6 +201,7 @@ class Daemon {
   std::unique_ptr<PresentedTokens> presented_tokens_;  // null: no tokens
   std::unique_ptr<BackupThread> backups_;              // null: no store
   std::unique_ptr<YieldLinks> links_;                  // null: not configured
+  std::unique_ptr<LimitWatch> limit_watch_;            // null: no service
   std::unique_ptr<ActorService> service_;
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<StoreWatch> store_watch_;  // null: there is no store

@@ -107,6 +107,7 @@ ExitStatus Daemon::Run() {
   logger_.Info("ending: new processes are refused");
   if (service_reports_ != nullptr) service_reports_->Ending(deadline_.left());
   if (store_watch_ != nullptr) store_watch_->Stop();
+  if (limit_watch_ != nullptr) limit_watch_->Stop();
   if (serves()) server_->SetServing(false);
   const ShutdownControl::Result result = EndProcesses();
   const bool is_stuck = result.stuck || result.report.stuck > 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "daemon/settings/config_text.h"
 #include "daemon/settings/version.h"
 #include "runtime/system/clock.h"
+#include "runtime/system/cpu_count.h"
 
 namespace actord::daemon {
 
@@ -51,6 +53,32 @@ void Daemon::ReloadTls() {
   if (tls_ != nullptr) tls_->Reload();
 }
 
+LimitWatch::Parts Daemon::PartsOfLimitWatch() const {
+  return {.read =
+              [this] {
+                LimitSources sources{
+                    .of_runtime = runtime_->Stats(),
+                    .of_daemon = service_->Stats(),
+                    .limits = runtime_->limits().Get(),
+                    .max_connections = connections_->max_open(),
+                    .memory = memory_watch_->Use(),
+                    .is_memory_low = memory_watch_->is_low(),
+                    .is_store_full = std::nullopt};
+                if (store_ != nullptr) sources.is_store_full = store_->IsFull();
+                return ReadLimitUse(sources);
+              },
+          .own =
+              [this, cpus = runtime::UsableCpuCount()] {
+                OwnUse own = ReadOwnUse();
+                own.cpus = cpus;
+                own.memory = memory_watch_->Use();
+                if (store_ != nullptr) {
+                  own.store_disk_free_bytes = store_->FreeBytes();
+                }
+                return own;
+              }};
+}
+
 HealthReport Daemon::Health() const {
   HealthReport report;
   std::string problem = heartbeat_->Problem();
@@ -71,6 +99,9 @@ HealthReport Daemon::Readiness() const {
       report.problems.emplace_back("draining: new processes are refused");
       break;
   }
+  // A limit that is reached does not make the daemon unready: clients must be
+  // able to complete, cancel and read, which makes room again.
+  report.notes = limit_watch_->Notes();
   if (store_ == nullptr) return report;
   if (store_->journal().Stats().sync_running_ns >= StoreWatch::kHangNs) {
     report.problems.emplace_back(
@@ -135,7 +166,7 @@ std::string Daemon::Metrics(const AdminCounts& counts) const {
   metrics.admin_connections_refused = number(counts.connections_refused);
   metrics.admin_requests = number(counts.requests);
   metrics.admin_requests_refused = number(counts.requests_refused);
-  ReadOwnUse(metrics);
+  SetOwnUse(metrics);
   return WriteMetrics(sources);
 }
 
@@ -186,7 +217,8 @@ absl::StatusOr<AdminServer::Options> Daemon::AdminOptions() {
           },
       .each_second = [this] { heartbeat_->Look(); },
       .limits = {},
-      .calls = nullptr};
+      .calls = nullptr,
+      .clients = &connections_->http_clients()};
   if (!config_.admin_api) return options;
   JsonApi::Options of_api;
   of_api.max_request_bytes = RpcServer::MaxRequestBytes(config_);

@@ -115,7 +115,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                            OptionsOfIds(options))),
       calls(dispatcher, broker, delivery, failures,
             durable == nullptr ? nullptr : &durable->quarantine(),
-            kept_calls.get(), lane),
+            kept_calls.get(), clock, lane),
       undelivered(dead_letters, calls),
       ending(results, lifecycle_log, failures,
              Ending::Observers(names, groups, calls, ties), clock),

@@ -85,6 +85,10 @@ class Runtime::Core {
   [[nodiscard]] ProcessPage ListProcesses(const ProcessFilter& filter,
                                           uint32_t first_slot,
                                           size_t page_size) const;
+  // See Runtime. (listing_calls.cc)
+  [[nodiscard]] CallPage ListCalls(const CallFilter& filter,
+                                   uint64_t first_place,
+                                   size_t page_size) const;
   // Posts a cancel or a terminate from outside. `deadline`: the deadline of a
   // cancel, for the record of a durable process; for this start the caller sets
   // the timer.

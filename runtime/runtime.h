@@ -240,6 +240,11 @@ class Runtime {
   // yield was examined.
   YieldPage ListYields(const YieldFilter& filter, uint64_t first_sequence,
                        size_t page_size, size_t page_bytes = SIZE_MAX) const;
+  // Lists calls that have no answer yet as ListProcesses lists processes, but
+  // calls with an id (CallOnce) are not listed.
+  [[nodiscard]] CallPage ListCalls(const CallFilter& filter,
+                                   uint64_t first_place,
+                                   size_t page_size) const;
   static constexpr size_t kMaxLookedAt = runtime::kMaxLookedAt;
   // The live process of `owner` that holds the name. NAME_NOT_FOUND: there is
   // none. Each owner has names of its own.

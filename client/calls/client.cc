@@ -136,6 +136,12 @@ absl::StatusOr<v1::ListYieldsResponse> Client::ListYields(
                &v1::ActorService::Stub::ListYields, request, options);
 }
 
+absl::StatusOr<v1::ListCallsResponse> Client::ListCalls(
+    const v1::ListCallsRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::ListCalls, request, options);
+}
+
 absl::StatusOr<v1::ListDeadLettersResponse> Client::ListDeadLetters(
     const v1::ListDeadLettersRequest& request, const CallOptions& options) {
   return Unary(connection_->endpoint, *connection_->actors,

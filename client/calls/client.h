@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "actord/v1/backup.pb.h"
+#include "actord/v1/call.pb.h"
 #include "actord/v1/client.pb.h"
 #include "actord/v1/dead_letter.pb.h"
 #include "actord/v1/failure.pb.h"
@@ -71,6 +72,8 @@ class Client {
       const CallOptions& options = {});
   absl::StatusOr<v1::ListYieldsResponse> ListYields(
       const v1::ListYieldsRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::ListCallsResponse> ListCalls(
+      const v1::ListCallsRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ListDeadLettersResponse> ListDeadLetters(
       const v1::ListDeadLettersRequest& request,
       const CallOptions& options = {});

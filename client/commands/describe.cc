@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "client/calls/error.h"
 #include "client/commands/commands.h"
+#include "client/commands/failures/pending_calls.h"
 #include "client/output/message_json.h"
 #include "client/output/process_fields.h"
 #include "client/output/text.h"
@@ -23,8 +24,9 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 constexpr int kShownYields = 100;
 
 // Adds the external commands that the process waits for, the oldest first.
+// Sets `waiting` to their number.
 absl::Status AddYieldFields(Invocation& invocation, const std::string& pid,
-                            Fields& fields) {
+                            Fields& fields, size_t& waiting) {
   v1::ListYieldsRequest request;
   request.set_pid(pid);
   request.set_page_size(kShownYields);
@@ -41,6 +43,7 @@ absl::Status AddYieldFields(Invocation& invocation, const std::string& pid,
   if (!response->next_page_token().empty()) {
     fields.emplace_back("Waits for", "...");
   }
+  waiting = response->yields_size();
   return absl::OkStatus();
 }
 
@@ -122,19 +125,33 @@ ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
   }
   const v1::Process& process = response->process();
   Fields fields = ProcessFields(process, absl::Now());
+  Json json = ToJson(process);
+  size_t external = 0;
+  size_t calls = 0;
+  absl::Status status;
   if (invocation.ForPeople() && process.yields_outstanding() > 0) {
-    const absl::Status status =
-        AddYieldFields(invocation, process.pid(), fields);
-    if (!status.ok()) return invocation.Fail(status);
+    status = AddYieldFields(invocation, process.pid(), fields, external);
   }
-  WriteOne(invocation.out(), invocation.style(), ToJson(process), process.pid(),
+  if (status.ok()) {
+    status = AddCallFields(invocation, process.pid(), fields, json, calls);
+  }
+  if (!status.ok()) return invocation.Fail(status);
+  if (process.yields_outstanding() > external + calls &&
+      external < kShownYields) {
+    fields.emplace_back(
+        "Waits for",
+        std::to_string(process.yields_outstanding() - external - calls) +
+            " of its yields inside the daemon: timers, or commands of plugins");
+  }
+  WriteOne(invocation.out(), invocation.style(), json, process.pid(),
            [&] { WriteFields(invocation.out(), fields); });
   return ExitStatus::kDone;
 }
 
 constexpr char kDescribeFooter[] = R"(
-Shows a live process: its names, its plugin, what it waits for, and its links and monitors. Of
-a process that has failed, shows the failure while the daemon keeps it (actorctl failures).
+Shows a live process: its names, its plugin, the commands and the processes that it waits for,
+the callers that wait for its answer, and its links and monitors. Of a process that has failed,
+shows the failure while the daemon keeps it (actorctl failures).
 
 Examples:
   actorctl describe "$pid"

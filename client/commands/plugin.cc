@@ -237,6 +237,7 @@ ExitStatus RunList(Invocation& invocation, const std::string& name) {
     }
   }
   writer.Finish();
+  invocation.SayEmpty(writer, "no plugin is loaded");
   return ExitStatus::kDone;
 }
 

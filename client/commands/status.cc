@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
@@ -15,6 +17,9 @@ namespace actord::client {
 namespace {
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
+
+// The place of the fields about the machine: behind the number of workers.
+constexpr int kFieldsBeforeMachine = 5;
 
 std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& all) {
   std::string text;
@@ -34,6 +39,12 @@ std::string BootTreeText(v1::BootTree tree) {
     default:
       return "none";
   }
+}
+
+std::string Percent(uint64_t part, uint64_t whole) {
+  return absl::StrFormat("%.0f %%",
+                         100 * static_cast<double>(part) /
+                             static_cast<double>(std::max<uint64_t>(whole, 1)));
 }
 
 // Dormant processes are live, and are not in memory, which the limit is about.
@@ -78,7 +89,7 @@ Fields Overview(const v1::GetStatusResponse& status) {
            WithThousands(counters.processes_started_total()) + " started, " +
            WithThousands(counters.processes_ended_total()) + " ended, " +
            WithThousands(counters.processes_failed_total()) +
-           " of them failed"},
+           " of them without a result (failed, or cancelled)"},
       {"Steps", WithThousands(counters.steps_total())},
       {"Messages",
        WithThousands(counters.messages_total()) + ", " +
@@ -119,6 +130,61 @@ Fields Overview(const v1::GetStatusResponse& status) {
       {"Log",
        WithThousands(counters.log_lines_dropped_total()) + " lines dropped"},
   };
+}
+
+// "41 MiB resident; 120.0 MiB of 512.0 MiB, its limit (23 %)".
+std::string MemoryText(const v1::Resources& resources) {
+  std::string text = ShortBytes(resources.resident_bytes()) + " resident";
+  if (!resources.has_memory_limit_bytes()) return text + "; no limit is set";
+  return text + "; " + ShortBytes(resources.memory_used_bytes()) + " of " +
+         ShortBytes(resources.memory_limit_bytes()) +
+         ", the limit of the system (" +
+         Percent(resources.memory_used_bytes(),
+                 resources.memory_limit_bytes()) +
+         "; work is refused from 85 % on)";
+}
+
+// "1.5 of 4 processors busy in the last second (38 %), 3m12s since the start".
+std::string ProcessorText(const v1::Resources& resources) {
+  const double cpus = std::max<double>(resources.cpus(), 1);
+  return absl::StrFormat(
+      "%.2f of %d processors busy in the last second "
+      "(%.0f %%), %s of processor time since the start",
+      resources.cpu_busy(), static_cast<int>(resources.cpus()),
+      resources.cpu_busy() / cpus * 100,
+      ShortDuration(ToDuration(resources.cpu_time())));
+}
+
+// The fields about the machine; none from an older daemon.
+Fields MachineFields(const v1::GetStatusResponse& status) {
+  if (!status.has_resources()) return {};
+  const v1::Resources& resources = status.resources();
+  Fields fields = {{"Memory", MemoryText(resources)},
+                   {"Processors", ProcessorText(resources)}};
+  if (resources.has_store_disk_free_bytes()) {
+    fields.emplace_back(
+        "Disk of the store",
+        ShortBytes(resources.store_disk_free_bytes()) + " free");
+  }
+  return fields;
+}
+
+std::string AmountText(const v1::LimitUse& use, uint64_t amount) {
+  return use.unit() == "bytes" ? ShortBytes(amount) : WithThousands(amount);
+}
+
+std::vector<std::string> LimitUseCells(const v1::LimitUse& use) {
+  return {
+      "  " + use.name(),
+      use.has_used() ? AmountText(use, use.used()) : "-",
+      use.has_max() ? AmountText(use, use.max()) : "-",
+      use.has_used() && use.has_max() ? Percent(use.used(), use.max()) : "-",
+      use.has_full_since()
+          ? "REACHED for " +
+                ShortDuration(absl::Now() - ToTime(use.full_since()))
+          : "free",
+      WithThousands(use.refused_total()),
+      use.setting()};
 }
 
 Fields LimitFields(const v1::Limits& limits) {
@@ -223,7 +289,22 @@ void WriteWorkers(Invocation& invocation, const v1::GetStatusResponse& status) {
 }
 
 void WriteTable(Invocation& invocation, const v1::GetStatusResponse& status) {
-  WriteFields(invocation.out(), Overview(status));
+  Fields overview = Overview(status);
+  const Fields machine = MachineFields(status);
+  overview.insert(overview.begin() + kFieldsBeforeMachine, machine.begin(),
+                  machine.end());
+  WriteFields(invocation.out(), overview);
+  if (status.limit_use_size() > 0) {
+    WriteSection(invocation, "Use of limits",
+                 {{.heading = "  LIMIT"},
+                  {.heading = "USED", .number = true},
+                  {.heading = "OF", .number = true},
+                  {.heading = "FULL", .number = true},
+                  {.heading = "NOW"},
+                  {.heading = "REFUSED", .number = true},
+                  {.heading = "SET BY"}},
+                 status.limit_use(), LimitUseCells);
+  }
   WriteSection(
       invocation, "Process types",
       {{.heading = "  NAME"}, {.heading = "METHODS"}, {.heading = "PLUGIN"}},
@@ -267,6 +348,11 @@ void AddStatus(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "status", "Show version, types, plugins and counters of the daemon");
   command->footer(
+      "\nIs the machine full? Memory and Processors show what the daemon uses "
+      "of it. Use of\nlimits shows how full each limit is, whether it refuses "
+      "work now (REACHED), and how much\nit has refused since the start.\n"
+      "\"failed\" counts processes that ended without a result, cancelled and "
+      "terminated ones\nincluded; actorctl failures lists the others.\n"
       "\n-o wide adds all counters, the limits in force and the workers; -o "
       "name "
       "prints the incarnation.\n"

@@ -213,6 +213,7 @@ ExitStatus RunTokenList(Invocation& invocation,
   }
   writer.EndPage();
   writer.Finish();
+  invocation.SayEmpty(writer, "the file has no token");
   return ExitStatus::kDone;
 }
 

@@ -7,6 +7,7 @@
 #include <grpcpp/server_context.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,8 @@ struct HttpSource {
   // The call completes the yield of a link that the daemon has signed
   // (daemon/links/). It needs no token, and must be CompleteYield.
   bool is_by_link = false;
+  // The number of the connection (HttpClients); 0: it has none.
+  uint64_t connection = 0;
 };
 
 class CallSource {
@@ -59,6 +62,10 @@ class CallSource {
   // See HttpSource.
   [[nodiscard]] bool IsByLink() const {
     return context_ == nullptr && http_->is_by_link;
+  }
+  // HttpSource::connection; 0 also for a call that came through gRPC.
+  [[nodiscard]] uint64_t http_connection() const {
+    return context_ == nullptr ? http_->connection : 0;
   }
   // Whether the daemon's own user has made the call, over a Unix socket.
   [[nodiscard]] bool IsLocalUser() const;

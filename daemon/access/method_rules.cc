@@ -55,6 +55,7 @@ constexpr MethodRule kRules[] = {
      .needs = kSeeMetadata,
      .hides_payloads = true,
      .requests = kRequestsOfList},
+    {.method = "ListCalls", .needs = kSeeMetadata, .requests = kRequestsOfList},
     {.method = "ListDeadLetters",
      .needs = kSeeMetadata,
      .hides_payloads = true,

@@ -44,8 +44,10 @@ void AdminConnection::End() {
   if (std::exchange(ended_, true)) return;
   EndCall(AdminCall::Why::kClientGone);
   GiveRoom();
-  stream_.close();
+  // A shared pointer keeps this object until End returns.
+  const auto self = shared_from_this();
   parts_.ended(this);
+  stream_.close();
 }
 
 void AdminConnection::AwaitRequest(std::chrono::milliseconds deadline) {
@@ -57,6 +59,7 @@ void AdminConnection::AwaitRequest(std::chrono::milliseconds deadline) {
           ? parts_.limits.body_bytes
           : std::max(parts_.limits.body_bytes, parts_.calls->max_body_bytes()));
   waits_since_ = parts_.next_number();
+  parts_.request(peer_.number, /*begins=*/false);
   if (buffer_.size() > 0) return ReadRequest();
   stream_.expires_after(deadline);
   stream_.async_read_some(
@@ -186,6 +189,7 @@ bool AdminConnection::CheckHost() {
 }
 
 void AdminConnection::TakeRequest() {
+  parts_.request(peer_.number, /*begins=*/true);
   if (IsCall()) return BeginCall();
   GiveRoom();
   const auto& request = parser_->get();

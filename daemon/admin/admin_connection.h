@@ -52,7 +52,10 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
     std::function<AdminAnswer(const AdminRequest&)> answer;
     // Called when a request was refused before `answer` was called.
     std::function<void()> refused;
-    // Called once, when the connection has ended.
+    // Called when a request is about to be answered, and when its connection
+    // waits for the next one.
+    std::function<void(uint64_t connection, bool begins)> request;
+    // Called once, when the connection is about to be closed.
     std::function<void(AdminConnection*)> ended;
     // Returns a larger number at each call, never 0.
     std::function<uint64_t()> next_number;
@@ -69,6 +72,7 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
     bool is_unix = false;
     bool is_local_user = false;  // as in AdminRequest
     std::string name;            // as in AdminRequest
+    uint64_t number = 0;         // AdminRequest::connection
   };
 
   AdminConnection(Protocol::socket socket, Peer peer, const Parts& parts);
@@ -81,6 +85,7 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
   // number has waited longer for its client. 0: the connection does not wait
   // for a request.
   [[nodiscard]] uint64_t waits_since() const { return waits_since_; }
+  [[nodiscard]] uint64_t number() const { return peer_.number; }
 
  private:
   using Error = boost::beast::error_code;

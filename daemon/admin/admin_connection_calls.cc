@@ -69,6 +69,7 @@ void AdminConnection::BeginCall() {
   request.body = std::move(message.body());
   request.peer = peer_.name;
   request.is_local_user = peer_.is_local_user;
+  request.connection = peer_.number;
   waits_since_ = 0;
   stream_.expires_never();
   const uint64_t number = open_call_ = ++last_call_;

@@ -27,6 +27,8 @@ struct AdminRequest {
   std::string peer;
   // The client is a program of the daemon's own user, on a Unix socket.
   bool is_local_user = false;
+  // The number of the connection (HttpClients); 0: it has none.
+  uint64_t connection = 0;
 
   // The values of all headers with this name, which is in lower case.
   [[nodiscard]] std::vector<std::string> HeadersOf(

@@ -53,6 +53,12 @@ class AdminServer::Loop {
                      return options_.answer(request, counts_);
                    },
                .refused = [this] { ++counts_.requests_refused; },
+               .request =
+                   [this](uint64_t connection, bool begins) {
+                     if (options_.clients == nullptr) return;
+                     begins ? options_.clients->RequestBegun(connection)
+                            : options_.clients->RequestEnded(connection);
+                   },
                .ended =
                    [this](AdminConnection* connection) { Forget(connection); },
                .next_number = [this] { return ++last_number_; },
@@ -63,6 +69,7 @@ class AdminServer::Loop {
                    [this](std::function<void()> work) {
                      boost::asio::post(io_, std::move(work));
                    }},
+        clock_(clock),
         full_warning_(logger, clock),
         descriptor_warning_(logger, clock),
         tick_(io_) {}
@@ -129,7 +136,7 @@ class AdminServer::Loop {
     const int fd = accept4(listener, reinterpret_cast<sockaddr*>(&address),
                            &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-      Take(fd, address);
+      Take(fd, address, listener);
       return true;
     }
     switch (errno) {
@@ -155,7 +162,30 @@ class AdminServer::Loop {
     return true;
   }
 
-  void Take(int fd, const sockaddr_storage& address) {
+  // The number of the connection; 0: nobody wants to know of it.
+  uint64_t AddClient(int fd, const sockaddr_storage& address,
+                     const std::optional<PeerCredentials>& credentials,
+                     int listener) {
+    if (options_.clients == nullptr) return 0;
+    HttpClients::Client client;
+    client.connection.fd = fd;
+    client.connection.peer = PeerName(address);
+    client.connection.address_group = AddressGroup(address);
+    client.connection.since_unix_ns = clock_.UnixNs();
+    client.connection.credentials = credentials;
+    sockaddr_storage local{};
+    socklen_t length = sizeof local;
+    if (address.ss_family != AF_UNIX &&
+        getsockname(listener, reinterpret_cast<sockaddr*>(&local), &length) ==
+            0) {
+      client.listener = SocketAddressText(local);
+    } else {
+      client.listener = "unix:";
+    }
+    return options_.clients->Add(std::move(client));
+  }
+
+  void Take(int fd, const sockaddr_storage& address, int listener) {
     if (connections_.size() >= options_.limits.connections && !MakeRoom()) {
       ++counts_.connections_refused;
       close(fd);
@@ -178,7 +208,8 @@ class AdminServer::Loop {
         AdminConnection::Peer{
             .is_unix = is_unix,
             .is_local_user = credentials && IsLocalUser(*credentials),
-            .name = PeerName(address)},
+            .name = PeerName(address),
+            .number = AddClient(fd, address, credentials, listener)},
         parts_);
     connections_.emplace(connection.get(), connection);
     counts_.connections_open = connections_.size();
@@ -207,6 +238,9 @@ class AdminServer::Loop {
   }
 
   void Forget(AdminConnection* connection) {
+    if (options_.clients != nullptr) {
+      options_.clients->Remove(connection->number());
+    }
     connections_.erase(connection);
     counts_.connections_open = connections_.size();
   }
@@ -232,6 +266,7 @@ class AdminServer::Loop {
   AdminCounts counts_;
   uint64_t last_number_ = 0;
   size_t room_bytes_ = 0;
+  const runtime::Clock& clock_;
   SpacedWarning full_warning_;
   SpacedWarning descriptor_warning_;
   int spare_ = -1;

@@ -22,6 +22,7 @@
 #include "daemon/admin/admin_calls.h"
 #include "daemon/admin/admin_request.h"
 #include "daemon/admin/allowed_hosts.h"
+#include "daemon/connections/http_clients.h"
 #include "daemon/listening/listener.h"
 #include "daemon/log/logging.h"
 #include "runtime/system/clock.h"
@@ -64,6 +65,9 @@ class AdminServer {
     // Null: there are none. Must outlive the server, and must not call `done`
     // any more when the server is destroyed.
     AdminCalls* calls = nullptr;
+    // Learns of each connection and request. Null: nobody does. Must outlive
+    // the server.
+    HttpClients* clients = nullptr;
   };
 
   // INTERNAL: the system has no thread or no descriptor left.

@@ -1,14 +1,12 @@
 #include "daemon/admin/metrics.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
-
-#include <fstream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "daemon/admin/metric_text.h"
 #include "daemon/counters/counter_values.h"
+#include "daemon/limits/own_use.h"
 #include "runtime/settings/limit_info.h"
 
 namespace actord::daemon {
@@ -117,22 +115,13 @@ std::string WriteMetrics(const MetricSources& sources) {
   return text.Take();
 }
 
-void ReadOwnUse(DaemonMetrics& metrics) {
-  std::ifstream statm("/proc/self/statm");
-  uint64_t total_pages = 0;
-  uint64_t resident_pages = 0;
-  if (statm >> total_pages >> resident_pages) {
-    metrics.resident_memory = static_cast<double>(resident_pages) *
-                              static_cast<double>(sysconf(_SC_PAGESIZE));
+void SetOwnUse(DaemonMetrics& metrics) {
+  constexpr double kNsPerSecond = 1e9;
+  const OwnUse own = ReadOwnUse();
+  if (own.resident_bytes != 0) {
+    metrics.resident_memory = static_cast<double>(own.resident_bytes);
   }
-  rusage use{};
-  if (getrusage(RUSAGE_SELF, &use) == 0) {
-    const auto seconds = [](const timeval& time) {
-      return static_cast<double>(time.tv_sec) +
-             static_cast<double>(time.tv_usec) / 1e6;
-    };
-    metrics.cpu = seconds(use.ru_utime) + seconds(use.ru_stime);
-  }
+  metrics.cpu = static_cast<double>(own.cpu_ns) / kNsPerSecond;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
       limit.rlim_cur != RLIM_INFINITY) {

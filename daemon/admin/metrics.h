@@ -41,6 +41,6 @@ std::string WriteMetrics(const MetricSources& sources);
 
 // Sets the metrics of this program: memory, processor time, descriptors.
 // Reads /proc/self.
-void ReadOwnUse(DaemonMetrics& metrics);
+void SetOwnUse(DaemonMetrics& metrics);
 
 }  // namespace actord::daemon

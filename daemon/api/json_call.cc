@@ -11,6 +11,7 @@ HttpSource SourceOf(const AdminRequest& request) {
   HttpSource source;
   source.peer = request.peer;
   source.is_local_user = request.is_local_user;
+  source.connection = request.connection;
   source.authorization = request.HeadersOf("authorization");
   source.traceparent = request.HeadersOf("traceparent");
   source.tracestate = request.HeadersOf("tracestate");

@@ -9,8 +9,9 @@ ActorService::ActorService(const ServiceContext& context)
                     {.certificates = context.certificates,
                      .connections = &context.connections.registry(),
                      .tokens = context.tokens,
-                     .reads_traces = context.config.traces.propagate,
-                     .spans = context.spans},
+                      .http_clients = &context.connections.http_clients(),
+                      .reads_traces = context.config.traces.propagate,
+                      .spans = context.spans},
                     context.config.max_unread_bytes),
       context_(context),
       runtime_(context.runtime),
@@ -30,6 +31,7 @@ ActorService::ActorService(const ServiceContext& context)
   Route("Work", &ActorService::Work);
   Route("ListWorkers", &ActorService::ListWorkers);
   Route("ListYields", &ActorService::ListYields);
+  Route("ListCalls", &ActorService::ListCalls);
   Route("ListDeadLetters", &ActorService::ListDeadLetters);
   Route("GetDeadLetter", &ActorService::GetDeadLetter);
   Route("ResendDeadLetter", &ActorService::ResendDeadLetter);

@@ -22,6 +22,7 @@
 #include "daemon/calls/waits.h"
 #include "daemon/connections/connections.h"
 #include "daemon/counters/stats.h"
+#include "daemon/limits/limit_watch.h"
 #include "daemon/links/yield_links.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/backup_thread.h"
@@ -67,6 +68,7 @@ struct ServiceContext {
   HistoryThread* histories = nullptr;        // null: there is no store
   YieldLinks* links = nullptr;               // null: there is no key for links
   BootTreeState boot_tree = BootTreeState::kNone;
+  const LimitWatch* limits = nullptr;  // null: the status shows no use of it
   Spans* spans = nullptr;  // null: there is no collector
 };
 
@@ -129,6 +131,8 @@ class ActorService final : public RoutedService {
                            v1::ListWorkersResponse& response);
   absl::Status ListYields(const Caller& caller, v1::ListYieldsRequest& request,
                           v1::ListYieldsResponse& response);
+  absl::Status ListCalls(const Caller& caller, v1::ListCallsRequest& request,
+                         v1::ListCallsResponse& response);
   absl::Status GetProcess(const Caller& caller, v1::GetProcessRequest& request,
                           v1::GetProcessResponse& response);
   absl::Status ListProcesses(const Caller& caller,

@@ -22,6 +22,7 @@ absl::Status ActorService::ListClients(const Caller& caller,
     certified = context_.certificates->ByConnection();
   }
   const uint64_t own = caller.connection();
+  const auto stream_items = streams_.ItemsByPeer();
   uint64_t last = 0;
   for (const ConnectionFacts& facts :
        context_.connections.List(paging.position, paging.page_size,
@@ -30,7 +31,12 @@ absl::Status ActorService::ListClients(const Caller& caller,
     v1::Client* const client = response.add_clients();
     WriteClient(facts, peer == certified.end() ? nullptr : peer->second.get(),
                 client);
-    client->set_streams_open(streams_.OpenOf(facts.connection.peer));
+    if (!facts.is_http) {
+      const std::string& peer_name = facts.connection.peer;
+      client->set_streams_open(streams_.OpenOf(peer_name));
+      const auto items = stream_items.find(peer_name);
+      client->set_stream_items(items == stream_items.end() ? 0 : items->second);
+    }
     client->set_is_own(facts.connection.id == own);
   }
   if (last != 0) {

@@ -1,5 +1,6 @@
 // The status and the shutdown of the daemon.
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 #include "daemon/access/method_rules.h"
 #include "daemon/calls/actor_service.h"
 #include "daemon/settings/version.h"
@@ -27,6 +28,38 @@ void WriteRights(const Access& access, v1::CallerRights* rights) {
   rights->set_sees_payloads(
       identity == nullptr ||
       identity::Permits(identity->role, identity::Permission::kSeePayloads));
+}
+
+void WriteLimitUse(const LimitWatch::State& state,
+                   v1::GetStatusResponse* response) {
+  for (const LimitWatch::Limit& limit : state.limits) {
+    v1::LimitUse* const use = response->add_limit_use();
+    use->set_name(limit.use.row->name);
+    use->set_setting(limit.use.row->setting);
+    use->set_unit(limit.use.row->unit);
+    if (limit.use.used.has_value()) use->set_used(*limit.use.used);
+    if (limit.use.max.has_value()) use->set_max(*limit.use.max);
+    use->set_refused_total(limit.use.refused);
+    if (limit.full_since_unix_ns != 0) {
+      *use->mutable_full_since() = ToProtoTimestamp(limit.full_since_unix_ns);
+    }
+  }
+}
+
+void WriteResources(const LimitWatch::State& state, v1::Resources* resources) {
+  const OwnUse& own = state.own;
+  resources->set_resident_bytes(own.resident_bytes);
+  if (own.memory.has_value()) {
+    resources->set_memory_used_bytes(own.memory->bytes);
+    resources->set_memory_limit_bytes(own.memory->limit);
+  }
+  *resources->mutable_cpu_time() =
+      ToProtoDuration(absl::Nanoseconds(static_cast<int64_t>(own.cpu_ns)));
+  resources->set_cpu_busy(state.cpu_busy);
+  resources->set_cpus(static_cast<uint32_t>(own.cpus));
+  if (own.store_disk_free_bytes.has_value()) {
+    resources->set_store_disk_free_bytes(*own.store_disk_free_bytes);
+  }
 }
 
 }  // namespace
@@ -60,6 +93,11 @@ absl::Status ActorService::GetStatus(const Caller& caller,
   WriteWorkers(stats, &response);
   WriteLimits(runtime_.limits().Get(), context_.config,
               response.mutable_limits());
+  if (context_.limits != nullptr) {
+    const LimitWatch::State state = context_.limits->Now();
+    WriteLimitUse(state, &response);
+    WriteResources(state, response.mutable_resources());
+  }
   if (request.with_caller()) {
     WriteRights(caller.access(), response.mutable_caller());
   }

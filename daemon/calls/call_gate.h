@@ -18,11 +18,14 @@
 #include "absl/status/statusor.h"
 #include "daemon/access/access.h"
 #include "daemon/access/call_source.h"
+#include "daemon/connections/http_clients.h"
 #include "daemon/connections/registry.h"
 #include "daemon/operations/caller.h"
 #include "daemon/operations/presented_tokens.h"
 #include "daemon/spans/spans.h"
 #include "daemon/tls/peer_certificates.h"
+#include "identity/identity.h"
+#include "identity/role.h"
 
 namespace actord::daemon {
 
@@ -37,8 +40,9 @@ using CallCheck = std::function<absl::StatusOr<Access>(const Caller& caller)>;
 struct GateParts {
   PeerCertificates* certificates = nullptr;         // null: clients need none
   const ConnectionRegistry* connections = nullptr;  // null: have no numbers
-  PresentedTokens* tokens = nullptr;  // null: nobody remembers the tokens
-  bool reads_traces = true;           // see Caller::trace
+  PresentedTokens* tokens = nullptr;    // null: nobody remembers the tokens
+  HttpClients* http_clients = nullptr;  // the same for the admin port
+  bool reads_traces = true;             // see Caller::trace
   Spans* spans = nullptr;             // null: calls have no spans
 };
 
@@ -73,11 +77,21 @@ class CallGate {
         absl::Status noted = parts_.tokens->Note(call, caller);
         if (!noted.ok()) return noted;
       }
+      if (parts_.http_clients != nullptr && call == nullptr) {
+        NoteHttp(caller);
+      }
     }
     return caller;
   }
 
  private:
+  void NoteHttp(const Caller& caller) const {
+    const identity::Identity* const identity = caller.access().identity();
+    if (identity == nullptr || identity->token_id.empty()) return;
+    parts_.http_clients->SetToken(caller.connection(), identity->name,
+                                  identity->token_id, RoleName(identity->role));
+  }
+
   const CallCheck check_;
   const GateParts parts_;
 };

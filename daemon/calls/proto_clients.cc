@@ -60,6 +60,8 @@ void WriteClient(const ConnectionFacts& facts, const CertifiedPeer* certified,
   } else if (!connection.address_group.empty()) {
     client->set_address(AddressOf(connection.peer));
   }
+  client->set_protocol(facts.is_http ? v1::CLIENT_PROTOCOL_HTTP
+                                     : v1::CLIENT_PROTOCOL_GRPC);
   client->set_listener(facts.listener);
   client->set_state(ClientStateOf(facts));
   *client->mutable_connect_time() = ToProtoTimestamp(connection.since_unix_ns);

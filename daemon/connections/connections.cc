@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -36,6 +37,7 @@ Connections::Connections(const Config& config, uint64_t max_request_bytes,
                          Logger& logger, const runtime::Clock& clock)
     : has_tls_(!config.tls.certificate.empty()),
       logger_(logger),
+      max_open_(LimitsOf(config).max),
       revoked_warning_(logger, clock),
       guard_(GuardLimitsFor(config.max_concurrent_streams, max_request_bytes),
              registry_, sockets_, counts_, logger, clock),
@@ -149,7 +151,40 @@ std::vector<ConnectionFacts> Connections::List(uint64_t after, size_t max,
     facts.connection = std::move(connection);
     all.push_back(std::move(facts));
   }
+  AddHttp(after, max, owner, last, all);
   return all;
+}
+
+void Connections::AddHttp(uint64_t after, size_t max, std::string_view owner,
+                          uint64_t& last,
+                          std::vector<ConnectionFacts>& page) const {
+  const auto id_of = [](const ConnectionFacts& facts) {
+    return facts.connection.id;
+  };
+  // Behind `last` come connections of gRPC that are on later pages.
+  const uint64_t end = last == 0 ? UINT64_MAX : last;
+  for (HttpClients::Client& client :
+       http_clients_.ListAfter(after, max + 1, owner)) {
+    if (client.connection.id > end) break;
+    // The server of the admin port has ended.
+    if (SocketCookie(client.connection.fd) != client.connection.cookie) {
+      continue;
+    }
+    ConnectionFacts facts;
+    facts.listener = std::move(client.listener);
+    facts.traffic = ReadTraffic(client.connection.fd);
+    facts.counts =
+        SocketCounts{.started = client.requests,
+                     .ended = client.requests - (client.is_busy ? 1 : 0)};
+    facts.is_http = true;
+    facts.connection = std::move(client.connection);
+    page.push_back(std::move(facts));
+  }
+  std::sort(page.begin(), page.end(),
+            [&](const auto& a, const auto& b) { return id_of(a) < id_of(b); });
+  if (page.size() <= max) return;
+  page.resize(max);
+  last = id_of(page.back());
 }
 
 void Connections::CutOverQuota(uint64_t id) {
@@ -158,6 +193,13 @@ void Connections::CutOverQuota(uint64_t id) {
 
 bool Connections::CutOnRequest(uint64_t id, std::string_view owner,
                                const std::string& by) {
+  const std::string http_peer = http_clients_.Cut(id, owner);
+  if (!http_peer.empty()) {
+    ConnectionCounts::Count(counts_.cut);
+    logger_.Info(absl::StrCat("connection ", id, " of ", http_peer,
+                              " to the admin port cut: ", by, " asked for it"));
+    return true;
+  }
   const auto connection = registry_.Find(id);
   if (!connection.has_value() || !connection->IsSeenBy(owner) ||
       !registry_.CutOne(id, Cut::kEnd)) {

@@ -35,6 +35,7 @@
 #include "daemon/connections/connection_counts.h"
 #include "daemon/connections/grpc_sockets.h"
 #include "daemon/connections/guard.h"
+#include "daemon/connections/http_clients.h"
 #include "daemon/connections/registry.h"
 #include "daemon/connections/socket_facts.h"
 #include "daemon/connections/spaced_warning.h"
@@ -59,6 +60,8 @@ struct ConnectionFacts {
   std::optional<Traffic> traffic;
   // nullopt: the handshake is not done.
   std::optional<SocketCounts> counts;
+  // It is a connection to the admin port, and a request is a call of `counts`.
+  bool is_http = false;
 };
 
 class Connections {
@@ -93,9 +96,10 @@ class Connections {
   void StopAccepting();
   void CutAllIn(absl::Duration patience);
 
-  // The open connections with an id above `after` that `owner` sees
-  // (Connection::IsSeenBy), by id; `max` at most. `last` is set to the id after
-  // which the next page begins; 0: this is the last page.
+  // The open connections, those of the admin port included, with an id above
+  // `after` that `owner` sees (Connection::IsSeenBy), by id; `max` at most.
+  // `last` is set to the id after which the next page begins; 0: this is the
+  // last page.
   [[nodiscard]] std::vector<ConnectionFacts> List(uint64_t after, size_t max,
                                                   std::string_view owner,
                                                   uint64_t& last);
@@ -111,10 +115,17 @@ class Connections {
   void CutRevoked(uint64_t id, const std::string& subject);
 
   [[nodiscard]] ConnectionRegistry& registry() { return registry_; }
+  // The connections to the admin port.
+  [[nodiscard]] HttpClients& http_clients() { return http_clients_; }
+  // The maximum number of open connections, without those of the admin port.
+  [[nodiscard]] uint64_t max_open() const { return max_open_; }
   // Sets the counters of connections.
   void WriteStats(DaemonStats& stats) const;
 
  private:
+  // Adds the connections of the admin port to a page of List.
+  void AddHttp(uint64_t after, size_t max, std::string_view owner,
+               uint64_t& last, std::vector<ConnectionFacts>& page) const;
   // Sets the name of the listener's sockets.
   void Name(const Listener& listener, const std::string& name);
   // Hands an accepted connection to gRPC.
@@ -122,7 +133,9 @@ class Connections {
 
   const bool has_tls_;
   Logger& logger_;
+  const uint64_t max_open_;
   ConnectionRegistry registry_;
+  HttpClients http_clients_{registry_};
   GrpcSockets sockets_;
   ConnectionCounts counts_;
   std::vector<std::unique_ptr<Listener>> listeners_;

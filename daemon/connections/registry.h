@@ -71,6 +71,11 @@ struct Connection {
 
 class ConnectionRegistry {
  public:
+  // An id that no connection has.
+  uint64_t NewId() {
+    const absl::MutexLock lock(&mutex_);
+    return ++last_id_;
+  }
   // Adds the connection, and returns its id. To be called before gRPC
   // has the descriptor.
   uint64_t Add(Connection connection);

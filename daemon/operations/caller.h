@@ -55,13 +55,12 @@ class Caller {
   void SetSpan(const runtime::TraceContext& span) { span_ = &span; }
   // The number of the connection that carries the call
   // (daemon/connections/registry.h); 0: unknown. Looked up on demand, unless
-  // the client has presented a certificate: allocates, and takes the registry's
-  // mutex. The admin port has no numbers.
+  // the client has presented a certificate, or uses the admin port: allocates,
+  // and takes the registry's mutex.
   [[nodiscard]] uint64_t connection() const {
     if (certified_ != nullptr) return certified_->connection;
-    return connections_ == nullptr || source_.of_grpc() == nullptr
-               ? 0
-               : connections_->FindPeer(peer());
+    if (source_.of_grpc() == nullptr) return source_.http_connection();
+    return connections_ == nullptr ? 0 : connections_->FindPeer(peer());
   }
   // The size of the request; 0: the call is a stream of requests.
   [[nodiscard]] size_t request_bytes() const { return request_bytes_; }

@@ -61,6 +61,16 @@ class MemoryWatch {
   absl::Status Start();
   // Reads the use of memory once.
   void Look();
+  // Any thread. The use of the limit that is nearest; nullopt: there is no
+  // limit, or nothing can be read.
+  [[nodiscard]] std::optional<runtime::MemoryUse> Use() const {
+    const char* of_what = "";
+    return Read(of_what);
+  }
+  // Any thread. Whether memory was low when it was read last.
+  [[nodiscard]] bool is_low() const {
+    return is_low_.load(std::memory_order_relaxed);
+  }
 
  private:
   void Run();
@@ -72,7 +82,8 @@ class MemoryWatch {
   const std::string root_;
   const std::function<void(bool)> set_low_;
   Logger& logger_;
-  bool is_low_ = false;
+  // Look writes it. Relaxed: other threads only show it.
+  std::atomic<bool> is_low_{false};
   int looks_until_trim_ = 0;
   // The destructor writes it, the thread reads it. Relaxed: the parker orders
   // the write before the read.

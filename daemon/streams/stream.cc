@@ -65,6 +65,15 @@ size_t OpenStreams::OpenOf(const std::string& peer) const {
   return found == of_peer_.end() ? 0 : found->second;
 }
 
+absl::flat_hash_map<std::string, uint64_t> OpenStreams::ItemsByPeer() const {
+  absl::flat_hash_map<std::string, uint64_t> items;
+  const absl::MutexLock lock(&mutex_);
+  for (const auto& [stream, entry] : open_) {
+    items[entry.peer] += stream->items();
+  }
+  return items;
+}
+
 // Beginning and ending.
 
 void Stream::BeginCall(const std::string& peer) {
@@ -137,6 +146,8 @@ void Stream::Done() {
 // Pauses.
 
 void Stream::Charge(int items, size_t bytes) {
+  items_.fetch_add(static_cast<uint64_t>(std::max(items, 1)),
+                   std::memory_order_relaxed);
   if (!is_checked_) return;
   ClientQuota* const quota = access().quota();
   if (quota == nullptr) return;

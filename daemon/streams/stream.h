@@ -24,7 +24,9 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -64,6 +66,8 @@ class OpenStreams {
   // The open streams of one peer, as gRPC spells it. All Unix sockets are one
   // peer.
   [[nodiscard]] size_t OpenOf(const std::string& peer) const;
+  // The items that have arrived over the open streams, by peer.
+  [[nodiscard]] absl::flat_hash_map<std::string, uint64_t> ItemsByPeer() const;
 
  private:
   friend class Stream;
@@ -134,6 +138,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // See OpenStreams::Recheck.
   void Recheck(const OpenStreams::Renew& renew);
+  // The items of the messages that have arrived.
+  [[nodiscard]] uint64_t items() const {
+    return items_.load(std::memory_order_relaxed);
+  }
 
  protected:
   // `streams` is borrowed and must outlive the server.
@@ -150,8 +158,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
     return access_;
   }
 
-  // Charges the quotas of the client for the message that has arrived, with
-  // `items` requests in it. To be called from OnMessage, without the lock.
+  // Counts the message that has arrived, with `items` requests in it, and
+  // charges the quotas of the client for it. To be called from OnMessage,
+  // without the lock.
   void Charge(int items, size_t bytes);
   // True: reads wait for the quotas of the client.
   [[nodiscard]] virtual bool IsPaced() const { return false; }
@@ -226,6 +235,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void PauseOver();
 
   OpenStreams& streams_;
+  // Relaxed: only a number for people.
+  std::atomic<uint64_t> items_{0};
   // Set by Begin; null: the call does not go through gRPC.
   const grpc::CallbackServerContext* context_ = nullptr;
   UnreadAnswers* unread_ = nullptr;

@@ -9,7 +9,6 @@
 #include "runtime/table/home_pid.h"
 
 namespace actord::daemon {
-namespace {
 
 v1::ProcessState ToProto(runtime::ProcessState state) {
   switch (state) {
@@ -28,6 +27,8 @@ v1::ProcessState ToProto(runtime::ProcessState state) {
   }
   return v1::PROCESS_STATE_UNSPECIFIED;
 }
+
+namespace {
 
 v1::FailureReason ToFailureReason(runtime::EndKind kind) {
   switch (kind) {

@@ -27,6 +27,7 @@ v1::Receipt ReceiptOf(const runtime::Pid& pid);
 // The receipt of the answer to a completion of a yield of `pid`. UNSPECIFIED:
 // the completion has no effect.
 v1::Receipt ReceiptOf(const runtime::Pid& pid, runtime::CompleteAnswer answer);
+v1::ProcessState ToProto(runtime::ProcessState state);
 void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto);
 void WriteYield(runtime::ExternalYield yield, v1::Yield* proto);
 v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer);

@@ -41,13 +41,12 @@ void Calls::Apply(CallEffect&& call, Process& caller, const Pid& self,
     return;
   }
   const actord_completion handle =
-      broker_.Open(caller, self.generation, tag, /*external=*/false, lane);
+      broker_.OpenCall(caller, self.generation, tag, call.to,
+                       dispatcher_.TimeoutOf(call.timeout_ns), lane);
   if (handle == 0) {
     refuse(ACTORD_RESOURCE_EXHAUSTED, Dispatcher::kTooManyInDaemon);
     return;
   }
-  const uint64_t timeout_ns = dispatcher_.TimeoutOf(call.timeout_ns);
-  if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
   Deliver(caller.owner.load(std::memory_order_relaxed), call.to, handle,
           call.content.Take(), lane);
 }
@@ -93,7 +92,8 @@ Calls::Id Calls::Begin(Owner by, const Pid& to, const Message& message,
     const MutexLock lock(mutex_);
     const uint64_t number = next_++;
     call = CallHandle::FromOutside(number).bits();
-    outside_.emplace(call, std::move(done));
+    outside_.emplace(call,
+                     Outside{std::move(done), to, clock_.CoarseMonotonicNs()});
   }
   char text[sizeof(CallHeader) + kMaxLabelBytes] = {};
   message.topic.copy(text + sizeof(CallHeader), kMaxLabelBytes);
@@ -110,7 +110,7 @@ Calls::Answered Calls::TakeOutside(uint64_t call) {
   const MutexLock lock(mutex_);
   const auto it = outside_.find(call);
   if (it == outside_.end()) return {};
-  Answered done = std::move(it->second);
+  Answered done = std::move(it->second.done);
   outside_.erase(it);
   return done;
 }
@@ -118,12 +118,23 @@ Calls::Answered Calls::TakeOutside(uint64_t call) {
 bool Calls::Cancel(Id id) { return static_cast<bool>(TakeOutside(id)); }
 
 void Calls::AbandonAll(const absl::Status& status) {
-  std::map<uint64_t, Answered> outside;
+  std::map<uint64_t, Outside> outside;
   {
     const MutexLock lock(mutex_);
     outside.swap(outside_);
   }
-  for (auto& [call, done] : outside) std::move(done)(status);
+  for (auto& [number, call] : outside) std::move(call.done)(status);
+}
+
+uint64_t Calls::ForEachOutside(
+    uint64_t first, size_t max_calls,
+    absl::FunctionRef<bool(const OutsideCall&)> use) const {
+  const MutexLock lock(mutex_);
+  auto it = outside_.lower_bound(first);
+  for (size_t i = 0; i < max_calls && it != outside_.end(); ++i, ++it) {
+    if (!use({it->first, it->second.callee, it->second.begun_ns})) break;
+  }
+  return it == outside_.end() ? 0 : it->first;
 }
 
 bool Calls::IsOpen(uint64_t call) const {

@@ -22,7 +22,7 @@
 #include <map>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "runtime/actors/failures.h"
 #include "runtime/delivery/delivery.h"
@@ -34,6 +34,7 @@
 #include "runtime/scheduler/lane.h"
 #include "runtime/step/call_effect.h"
 #include "runtime/system/assert.h"
+#include "runtime/system/clock.h"
 #include "runtime/system/mutex.h"
 #include "runtime/table/home_pid.h"
 #include "runtime/table/process_table.h"
@@ -58,13 +59,14 @@ class Calls {
   // has no store.
   Calls(Dispatcher& dispatcher, YieldBroker& broker, Delivery& delivery,
         const Failures& failures, const Quarantine* quarantine, KeptCalls* kept,
-        Lane& shared_lane)
+        const Clock& clock, Lane& shared_lane)
       : dispatcher_(dispatcher),
         broker_(broker),
         delivery_(delivery),
         failures_(failures),
         quarantine_(quarantine),
         kept_(kept),
+        clock_(clock),
         shared_lane_(shared_lane) {}
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -81,6 +83,19 @@ class Calls {
   Id Begin(Owner by, const Pid& to, const Message& message, Answered done);
   // True: the callback will not run.
   bool Cancel(Id id);
+  // A call from outside that has no answer yet.
+  struct OutsideCall {
+    Id id = 0;
+    Pid callee;
+    uint64_t begun_ns = 0;  // on the monotonic clock
+  };
+  // Calls `use` with these calls from the id `first` on, until `use` returns
+  // false: then returns that id. Examines at most `max_calls` calls, and
+  // returns the id of the next one; 0: there is none. `use` must not call this
+  // class.
+  uint64_t ForEachOutside(
+      uint64_t first, size_t max_calls,
+      absl::FunctionRef<bool(const OutsideCall&)> use) const;
   // Calls back all callers from outside that still wait, with `status`.
   void AbandonAll(const absl::Status& status);
 
@@ -150,13 +165,19 @@ class Calls {
   const Failures& failures_;
   const Quarantine* const quarantine_;
   KeptCalls* const kept_;
+  const Clock& clock_;
   Lane& shared_lane_;
 
+  struct Outside {
+    Answered done;
+    Pid callee;
+    uint64_t begun_ns = 0;
+  };
   mutable Mutex mutex_;
   uint64_t next_ ABSL_GUARDED_BY(mutex_) = 1;
   // Ordered, so that AbandonAll calls back in the order in which the calls
   // came.
-  std::map<uint64_t, Answered> outside_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, Outside> outside_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace actord::runtime

@@ -66,6 +66,19 @@ actord_completion DurableYields::Open(Process& process, uint64_t tag,
   return handle;
 }
 
+actord_completion DurableYields::OpenCall(Process& process, uint64_t tag,
+                                          const Pid& callee,
+                                          uint64_t timeout_ns,
+                                          uint64_t age_ns) {
+  const actord_completion handle = broker_.OpenCall(
+      process, GenerationOf(process), tag, callee, timeout_ns, lane_, age_ns);
+  if (handle == 0) {
+    Refuse(process, tag, ACTORD_RESOURCE_EXHAUSTED,
+           Dispatcher::kTooManyInDaemon);
+  }
+  return handle;
+}
+
 void DurableYields::Apply(YieldEffect& yield, Process& process, const Pid& self,
                           uint64_t record) {
   lane_.Count(&Counters::yields);
@@ -283,8 +296,7 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
     return;
   }
   if (!IsHomePid(to)) {
-    const actord_completion handle =
-        Open(process, tag, /*external=*/false, timeout_ns);
+    const actord_completion handle = OpenCall(process, tag, to, timeout_ns);
     if (handle == 0) {
       lane_.Free(content);
       return;
@@ -317,7 +329,7 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
   lane_.Free(content);
   const Posted posted = delivery_.Post(to, run, lane_);
   if (posted == Posted::kDelivered || run.first == nullptr) {
-    Open(process, tag, /*external=*/false, timeout_ns);
+    OpenCall(process, tag, to, timeout_ns);
     // The callee has ended in the meantime, and may not have found the call.
     if (posted != Posted::kDelivered) {
       calls_.FailLogged({self, tag}, to, nullptr, lane_);
@@ -370,7 +382,9 @@ void DurableYields::ResumeCall(const records::YieldImage& image,
                : "the process that was called has ended without a reply");
     return;
   }
-  Open(process, image.tag, /*external=*/false, TimeLeft(image.deadline_ns));
+  const uint64_t now_ns = durable_.NowNs();
+  OpenCall(process, image.tag, image.callee, TimeLeft(image.deadline_ns),
+           now_ns - std::min(now_ns, image.begun_ns));
 }
 
 void DurableYields::ResumeCommand(const records::YieldImage& image,

@@ -118,9 +118,11 @@ class DurableYields {
   void ResumeCall(const records::YieldImage& image, Process& process,
                   const Pid& self);
   // Opens a record with the timeout. 0: the daemon has too many yields, and the
-  // yield is refused.
+  // yield is refused. OpenCall, for a call: `age_ns` as for the broker.
   actord_completion Open(Process& process, uint64_t tag, bool external,
                          uint64_t timeout_ns);
+  actord_completion OpenCall(Process& process, uint64_t tag, const Pid& callee,
+                             uint64_t timeout_ns, uint64_t age_ns = 0);
   void Refuse(Process& process, uint64_t tag, int32_t status,
               std::string_view why) {
     dispatcher_.Refuse(process, tag, status, why, lane_);

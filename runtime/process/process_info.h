@@ -83,6 +83,42 @@ struct NamePage {
   uint64_t next_sequence = 0;
 };
 
+// A call to a process that has no answer yet.
+struct PendingCall {
+  // The process that waits for the answer. Empty: a program outside waits, and
+  // the other fields about the caller are not set.
+  Pid caller = {};
+  Owner owner = Owner::kNobody;
+  std::string caller_type = {};
+  std::string caller_name = {};  // one of its names; "": it has none
+  ProcessState caller_state = ProcessState::kReady;
+  uint64_t caller_yields = 0;  // outstanding, calls included
+  // The process that owes the answer. If the asker does not see the process, or
+  // it has just ended, only its PID is set.
+  Pid callee = {};
+  std::string callee_type = {};
+  std::string callee_name = {};
+  std::optional<ProcessState> callee_state = {};
+  uint64_t begun_unix_ns = 0;
+  uint64_t deadline_unix_ns = 0;  // 0: none, or it is not known
+};
+
+struct CallFilter {
+  Pid caller;  // empty: any
+  Pid callee;  // empty: any
+  // Only calls that began at this time or before.
+  uint64_t begun_until_unix_ns = UINT64_MAX;
+  // Only calls of processes that `by` sees, and calls from outside to processes
+  // that `by` sees.
+  Owner by = Owner::kAny;
+};
+
+struct CallPage {
+  std::vector<PendingCall> calls;  // in no order
+  // The place where the next page begins; 0: this was the last page.
+  uint64_t next_place = 0;
+};
+
 // Why a durable process is in quarantine.
 enum class QuarantineCause : uint8_t {
   kNoType,       // no plugin has its type, or the type does not fit

@@ -15,7 +15,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/process/call_times.h"
 #include "runtime/process/envelope.h"
+#include "runtime/process/pid.h"
 
 namespace actord::runtime {
 
@@ -24,6 +26,9 @@ struct Process;
 // One cache line: the memory that a waiting yield costs beside its process.
 struct alignas(64) YieldRecord {
   enum Phase : uint32_t { kEnded = 0, kPending = 1 };
+  // kCommand: of the daemon or of a plugin. kExternal: of a remote worker.
+  // kCall: a call to another process.
+  enum class Kind : uint8_t { kCommand, kExternal, kCall };
 
   static uint64_t Word(uint32_t generation, Phase phase) {
     return (uint64_t{generation} << 32) | phase;
@@ -40,11 +45,16 @@ struct alignas(64) YieldRecord {
   std::atomic<uint32_t> process_generation{0};
   // The worker whose wheel has the yield's timers.
   std::atomic<uint16_t> worker{0};
-  std::atomic<bool> external{false};
+  std::atomic<Kind> kind{Kind::kCommand};
 
   // Turn: the slots of the process's records before and behind this one.
   uint32_t next = kNoYieldSlot;
   uint32_t previous = kNoYieldSlot;
+
+  // Of a call, for people who look at it; otherwise of an earlier call. Open
+  // writes these fields as the fields above.
+  AtomicPid callee;
+  std::atomic<uint64_t> call_times{0};  // CallTimes
 };
 
 static_assert(sizeof(YieldRecord) == 64);

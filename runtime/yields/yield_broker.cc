@@ -33,17 +33,19 @@ YieldBroker::YieldBroker(Scheduler& scheduler, const ProcessTable& processes,
       limits_(limits),
       records_(capacity, lanes, capacity) {}
 
-actord_completion YieldBroker::Open(Process& process, uint32_t generation,
-                                    uint64_t tag, bool external, Lane& lane) {
+uint32_t YieldBroker::Prepare(Process& process, uint32_t generation,
+                              uint64_t tag, YieldRecord::Kind kind,
+                              Lane& lane) {
+  static_assert(SlotTable<YieldRecord>::kNoSlot == kNoYieldSlot);
   const uint32_t slot = lane.yields().Allocate(records_);
-  if (slot == SlotTable<YieldRecord>::kNoSlot) return 0;
+  if (slot == kNoYieldSlot) return slot;
   YieldRecord& record = records_.At(slot);
   record.process.store(&process, std::memory_order_relaxed);
   record.process_generation.store(generation, std::memory_order_relaxed);
   record.tag.store(tag, std::memory_order_relaxed);
   record.worker.store(static_cast<uint16_t>(lane.hold().last_queue().index),
                       std::memory_order_relaxed);
-  record.external.store(external, std::memory_order_relaxed);
+  record.kind.store(kind, std::memory_order_relaxed);
   record.previous = kNoYieldSlot;
   record.next = process.yields;
   if (record.next != kNoYieldSlot) records_.At(record.next).previous = slot;
@@ -51,7 +53,11 @@ actord_completion YieldBroker::Open(Process& process, uint32_t generation,
   process.yields_count.store(
       process.yields_count.load(std::memory_order_relaxed) + 1,
       std::memory_order_relaxed);
+  return slot;
+}
 
+actord_completion YieldBroker::MakePending(uint32_t slot) {
+  YieldRecord& record = records_.At(slot);
   const uint64_t old = record.word.load(std::memory_order_relaxed);
   const uint32_t next_generation = static_cast<uint32_t>(old >> 32) + 1;
   record.word.store(YieldRecord::Word(next_generation, YieldRecord::kPending),
@@ -221,7 +227,7 @@ bool YieldBroker::GiveUp(uint64_t tag, Process& process, Lane& lane) {
   const uint32_t slot = SlotWithTag(process, tag);
   if (slot == kNoYieldSlot) return false;  // the yield has ended
   YieldRecord& record = records_.At(slot);
-  const bool external = record.external.load(std::memory_order_relaxed);
+  const bool external = IsExternal(record);
   return Deliver(record, HandleOf(record, slot), ACTORD_CANCELLED,
                  TextPayload("the process gave the yield up"), lane,
                  Logged::kNever) &&
@@ -258,7 +264,7 @@ void YieldBroker::EndByTimer(actord_completion handle, int32_t status,
   ACTORD_ASSERT_HOT(Find(handle) != nullptr,
                     "yield_broker.h: the yield of the timer was opened");
   YieldRecord& record = records_.At(SlotOf(handle));
-  const bool external = record.external.load(std::memory_order_relaxed);
+  const bool external = IsExternal(record);
   const YieldToken token{
       processes_.PidOf(
           *record.process.load(std::memory_order_relaxed),
@@ -284,7 +290,7 @@ bool YieldBroker::Expire(const Process& process, uint32_t generation,
                                            std::memory_order_acq_rel)) {
     return false;
   }
-  if (!record.external.load(std::memory_order_relaxed)) return true;
+  if (!IsExternal(record)) return true;
   const YieldToken token{processes_.PidOf(process, generation),
                          record.tag.load(std::memory_order_relaxed)};
   if (withdrawn != nullptr) {

@@ -49,8 +49,33 @@ class YieldBroker {
               const LiveLimits& limits, size_t capacity, size_t lanes);
 
   // Opens a record for a yield of `process`. 0: the daemon has too many yields.
+  // For a call: OpenCall.
   actord_completion Open(Process& process, uint32_t generation, uint64_t tag,
-                         bool external, Lane& lane);
+                         bool external, Lane& lane) {
+    const uint32_t slot = Prepare(
+        process, generation, tag,
+        external ? YieldRecord::Kind::kExternal : YieldRecord::Kind::kCommand,
+        lane);
+    return slot == kNoYieldSlot ? 0 : MakePending(slot);
+  }
+  // Open for a call to `callee`, and SetTimeout unless `timeout_ns` is 0.
+  // `age_ns`: how long ago the call began, for a call that was made before a
+  // restart.
+  actord_completion OpenCall(Process& process, uint32_t generation,
+                             uint64_t tag, const Pid& callee,
+                             uint64_t timeout_ns, Lane& lane,
+                             uint64_t age_ns = 0);
+  // A call that has no answer yet.
+  struct OpenedCall {
+    Pid caller;
+    Pid callee;
+    CallTimes times;
+  };
+  // Calls `use` with each call whose record is in a slot from `first` on, until
+  // `use` returns false: then returns that slot. Examines at most `max_slots`
+  // slots, and returns the next one; 0: the records end before. Any thread.
+  uint32_t ForEachCall(uint32_t first, uint32_t max_slots,
+                       absl::FunctionRef<bool(const OpenedCall&)> use) const;
   // Completes the yield as DEADLINE_EXCEEDED after `timeout_ns`, unless it has
   // ended by then.
   void SetTimeout(actord_completion handle, uint64_t timeout_ns);
@@ -157,6 +182,15 @@ class YieldBroker {
 
  private:
   static_assert(SlotTable<YieldRecord>::kMaxSlots <= kTimerMaxSlots);
+  // The two halves of Open: fills a record, and makes it pending. Prepare
+  // returns kNoYieldSlot if the daemon has too many yields.
+  uint32_t Prepare(Process& process, uint32_t generation, uint64_t tag,
+                   YieldRecord::Kind kind, Lane& lane);
+  actord_completion MakePending(uint32_t slot);
+  [[nodiscard]] static bool IsExternal(const YieldRecord& record) {
+    return record.kind.load(std::memory_order_relaxed) ==
+           YieldRecord::Kind::kExternal;
+  }
   static uint32_t SlotOf(actord_completion handle) {
     return static_cast<uint32_t>(handle);
   }

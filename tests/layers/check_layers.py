@@ -153,7 +153,7 @@ LAYERS = {
         "connections",
         "plugins",
         "spans", "wire", "access",
-        "operations", "links",
+        "operations", "links", "limits",
         "streams", "admin", "systemd", "console", "calls", "api",
     ],
     "client": [

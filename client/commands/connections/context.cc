@@ -207,6 +207,7 @@ ExitStatus RunListContexts(Invocation& invocation) {
   }
   writer.EndPage();
   writer.Finish();
+  invocation.SayEmpty(writer, "there is no context");
   return ExitStatus::kDone;
 }
 

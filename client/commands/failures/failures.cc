@@ -109,6 +109,7 @@ ExitStatus RunFailures(Invocation& invocation, const FailuresOptions& options) {
     }
   }
   writer.Finish();
+  invocation.SayEmpty(writer, "no process has failed, or none matches");
   return ExitStatus::kDone;
 }
 

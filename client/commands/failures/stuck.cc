@@ -13,6 +13,8 @@
 #include "client/calls/error.h"
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
+#include "client/commands/failures/pending_calls.h"
+#include "client/commands/failures/stuck_calls.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
@@ -33,17 +35,6 @@ constexpr size_t kMaxSuspects = 1000;
 // Unit: characters of a text that a program has written.
 constexpr size_t kForeignWidth = 100;
 
-// A process that waits, and why.
-struct StuckProcess {
-  std::string pid;
-  std::string process_type;
-  // "YIELD", "QUARANTINE", "MAILBOX", "STEP" or "READY".
-  std::string what;
-  // When the waiting began. Infinite past: at least kBetweenLooks ago.
-  absl::Time since = absl::InfinitePast();
-  std::string why;  // a sentence
-};
-
 std::string WaitedFor(const StuckProcess& stuck) {
   return stuck.since == absl::InfinitePast()
              ? ">" + ShortDuration(kBetweenLooks)
@@ -60,6 +51,7 @@ Item StuckItem(const StuckProcess& stuck) {
                 if (stuck.since != absl::InfinitePast()) {
                   json["since"] = Rfc3339(stuck.since);
                 }
+                if (!stuck.chain.empty()) json["chain"] = stuck.chain;
                 return json;
               },
           .name = [&stuck] { return stuck.pid; },
@@ -69,10 +61,6 @@ Item StuckItem(const StuckProcess& stuck) {
                                                 WaitedFor(stuck),
                                                 OneLine(stuck.why)};
               }};
-}
-
-std::string CountedNoun(uint64_t count, const std::string& noun) {
-  return WithThousands(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 std::string WhyYieldWaits(const v1::Yield& yield, absl::Time now) {
@@ -121,6 +109,7 @@ class StuckSearch {
 
   absl::Status Run() {
     absl::Status status = AddYields();
+    if (status.ok()) status = AddCalls();
     if (status.ok()) status = AddQuarantined();
     for (const v1::ProcessState state :
          {v1::PROCESS_STATE_BLOCKED, v1::PROCESS_STATE_RUNNING,
@@ -157,7 +146,8 @@ class StuckSearch {
           return absl::OkStatus();
         }
         if (!IsOfType(yield.process_type())) continue;
-        waits_for_yield_.insert(yield.pid());
+        explained_.insert(yield.pid());
+        graph_.AddCommand(yield.pid(), OneLine(yield.command(), kForeignWidth));
         Write({.pid = yield.pid(),
                .process_type = yield.process_type(),
                .what = "YIELD",
@@ -168,6 +158,18 @@ class StuckSearch {
       request.set_page_token(response->next_page_token());
     } while (!request.page_token().empty());
     return absl::OkStatus();
+  }
+
+  absl::Status AddCalls() {
+    std::vector<StuckProcess> found;
+    const absl::Status status = FindStuckCalls(
+        invocation_, {now_, now_ - latest_, options_.type}, graph_, found);
+    for (const StuckProcess& stuck : found) {
+      explained_.insert(stuck.pid);
+      Write(stuck);
+    }
+    writer_.EndPage();
+    return status;
   }
 
   absl::Status AddQuarantined() {
@@ -215,7 +217,7 @@ class StuckSearch {
           const bool waits = state != v1::PROCESS_STATE_BLOCKED ||
                              process.mailbox_messages() > 0;
           if (!waits || ToTime(process.create_time()) > latest_ ||
-              waits_for_yield_.contains(process.pid())) {
+              explained_.contains(process.pid())) {
             return;
           }
           if (suspects_.size() < kMaxSuspects) {
@@ -297,7 +299,9 @@ class StuckSearch {
   const absl::Time now_;
   const absl::Time latest_;  // a younger wait is not stuck
   ListWriter writer_;
-  absl::flat_hash_set<std::string> waits_for_yield_;
+  // Processes whose wait for a command or an answer has a line.
+  absl::flat_hash_set<std::string> explained_;
+  CallGraph graph_;
   std::vector<v1::Process> suspects_;
   uint64_t unseen_ = 0;
 };
@@ -316,6 +320,10 @@ ExitStatus RunStuck(Invocation& invocation, const StuckOptions& options) {
 constexpr char kStuckFooter[] = R"(
 Lists everything that has waited for longer than --older-than:
 - external commands, with the reason why they wait
+- processes that have called another process and wait for its answer, with the process for
+  which that one waits, and so on. DEADLOCK: they wait for each other in a circle, and no
+  message wakes them
+- processes that owe an answer to a program outside (OWES)
 - processes in quarantine
 - processes of that age that are blocked with messages in the mailbox, that run one step, or
   that are ready and do not run

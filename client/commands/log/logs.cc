@@ -74,6 +74,7 @@ ExitStatus RunLogs(Invocation& invocation, const LogsOptions& options) {
     }
   } while (options.follow);
   writer.Finish();
+  invocation.SayEmpty(writer, "no line of the log is kept, or none matches");
   return ExitStatus::kDone;
 }
 

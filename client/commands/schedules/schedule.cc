@@ -145,6 +145,9 @@ ExitStatus RunList(Invocation& invocation) {
   }
   writer.EndPage();
   writer.Finish();
+  if (result == ExitStatus::kDone) {
+    invocation.SayEmpty(writer, "there is no schedule that you may see");
+  }
   return result;
 }
 

@@ -208,6 +208,18 @@ Json CompletePath(ShortPaths& of, bool is_error) {
   return operation;
 }
 
+Json ListPath(ShortPaths& of, const char* id, const std::string& method,
+              const char* summary, std::initializer_list<const char*> fields) {
+  Json operation = of.Operation(id, method.c_str(), summary);
+  const std::string request = "actord.v1." + method + "Request";
+  for (const char* const field : fields) {
+    of.AddField(operation, request.c_str(), field);
+  }
+  const std::string response = "actord.v1." + method + "Response";
+  of.AddAnswer(operation, "200", response.c_str(), "One page of the list.");
+  return operation;
+}
+
 Json PageAnswer(const char* description) {
   return {{"description", description},
           {"content", {{"text/html", {{"schema", TextSchema()}}}}}};
@@ -277,6 +289,14 @@ void AddShortPaths(const ServiceDescriptor& service, Schemas& schemas,
   paths["/v1/processes/{process}/call/{topic}"]["post"] = CallPath(of);
   paths["/v1/yields/{token}/result"]["post"] = CompletePath(of, false);
   paths["/v1/yields/{token}/error"]["post"] = CompletePath(of, true);
+  paths["/v1/yields"]["get"] =
+      ListPath(of, "WaitingYields", "ListYields",
+               "Lists the external commands that wait",
+               {"pid", "command", "pageSize", "pageToken"});
+  paths["/v1/calls"]["get"] =
+      ListPath(of, "PendingCalls", "ListCalls",
+               "Lists the calls that have no answer yet",
+               {"pid", "calleePid", "olderThan", "pageSize", "pageToken"});
   paths["/v1/links/{link}"]["get"] = ShowLinkPath();
   paths["/v1/links/{link}"]["post"] = UseLinkPath();
 }

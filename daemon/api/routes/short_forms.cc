@@ -99,19 +99,8 @@ class ShortForm : public CallForm {
     for (const std::string& segment : parts_.segments) {
       if (!IsUtf8(segment)) return Wrong("the path", "is not UTF-8");
     }
-    const absl::StatusOr<Parameters> parameters = ReadParameters(parts_.query);
-    if (!parameters.ok()) return parameters.status();
-    nlohmann::json fields = nlohmann::json::object();
-    for (const auto& [name, value] : *parameters) {
-      if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-        return Wrong(ToUtf8(name, kMaxNameBytes),
-                     "is not a parameter of this route");
-      }
-      fields[name] = value;
-    }
-    if (fields.empty()) return absl::OkStatus();
-    return ReadJson(
-        fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+    return ReadQueryFields(
+        parts_.query, std::vector<std::string>(allowed.begin(), allowed.end()),
         request);
   }
 

@@ -35,5 +35,14 @@ std::unique_ptr<CallForm> CallProcessForm(ShortParts parts);
 std::unique_ptr<CallForm> CancelForm(ShortParts parts);
 // The last segment is "result" or "error".
 std::unique_ptr<CallForm> CompleteForm(ShortParts parts);
+// Lists: each field of the request may be a parameter of the query.
+std::unique_ptr<CallForm> ListYieldsForm(ShortParts parts);
+std::unique_ptr<CallForm> ListCallsForm(ShortParts parts);
+
+// Fills the fields of `request` with the parameters of the query, which must be
+// among `allowed`.
+absl::Status ReadQueryFields(const std::string& query,
+                             const std::vector<std::string>& allowed,
+                             google::protobuf::Message* request);
 
 }  // namespace actord::daemon

@@ -20,6 +20,20 @@ namespace {
 
 constexpr std::string_view kProcesses = "/v1/processes/";
 constexpr std::string_view kYields = "/v1/yields/";
+// Lists, without a segment.
+constexpr std::string_view kYieldList = "/v1/yields";
+constexpr std::string_view kCallList = "/v1/calls";
+
+// The prefix of a route; "": the path has none.
+std::string_view PrefixOf(std::string_view path) {
+  for (const std::string_view prefix : {kProcesses, kYields}) {
+    if (path.starts_with(prefix)) return prefix;
+  }
+  for (const std::string_view list : {kYieldList, kCallList}) {
+    if (path == list) return list;
+  }
+  return "";
+}
 
 struct Route {
   std::string_view prefix;
@@ -53,7 +67,9 @@ constexpr std::array kRoutes = {
           2,
           "CompleteYield",
           false,
-          CompleteForm}};
+          CompleteForm},
+    Route{kYieldList, "GET", {}, 0, "ListYields", false, ListYieldsForm},
+    Route{kCallList, "GET", {}, 0, "ListCalls", false, ListCallsForm}};
 
 bool IsAt(const Route& route, std::string_view prefix,
           const std::vector<std::string>& segments) {
@@ -127,17 +143,16 @@ absl::StatusOr<std::optional<absl::Duration>> TakeWait(
 
 }  // namespace
 
-bool IsShortPath(std::string_view path) {
-  return path.starts_with(kProcesses) || path.starts_with(kYields);
-}
+bool IsShortPath(std::string_view path) { return !PrefixOf(path).empty(); }
 
 std::optional<ShortCall> FindShortRoute(
     const google::protobuf::ServiceDescriptor& service,
     const AdminRequest& request, absl::Duration most, AdminAnswer& refusal) {
-  const std::string_view prefix =
-      request.path.starts_with(kProcesses) ? kProcesses : kYields;
-  std::vector<std::string> segments =
-      SegmentsOf(std::string_view(request.path).substr(prefix.size()));
+  const std::string_view prefix = PrefixOf(request.path);
+  std::vector<std::string> segments;
+  if (prefix.ends_with('/')) {
+    segments = SegmentsOf(std::string_view(request.path).substr(prefix.size()));
+  }
   const Route* const route = FindRoute(request, prefix, segments, refusal);
   if (route == nullptr) return std::nullopt;
   absl::Status status = CheckEncoding(request);

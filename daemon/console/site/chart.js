@@ -6,12 +6,17 @@ const HEIGHT = 120;
 // Points that a reader of the screen is told.
 const TOLD = (value) => value.toLocaleString("en", { maximumFractionDigits: 1 });
 
-/** The time of a line of the grid. `step`: seconds from one line to the next. */
-function clock(unixSeconds, step) {
+/**
+ * The times of the lines of the grid, as texts. No text stands twice in a row.
+ * @param {number[]} times in seconds @returns {string[]}
+ */
+export function clocks(times) {
+  const step = times.length > 1 ? times[1] - times[0] : 60;
   /** @type {Intl.DateTimeFormatOptions} */
   const parts = { hour12: false, hour: "2-digit", minute: "2-digit" };
-  if (step < 60) parts.second = "2-digit";
-  return new Date(unixSeconds * 1000).toLocaleTimeString([], parts);
+  if (step % 60 !== 0) parts.second = "2-digit";
+  const texts = times.map((time) => new Date(time * 1000).toLocaleTimeString([], parts));
+  return texts.map((text, i) => (i > 0 && text === texts[i - 1] ? "" : text));
 }
 
 /** @typedef {{title: string, data: [number[], number[]], unit?: string}} ChartProps */
@@ -39,7 +44,7 @@ export class Chart extends Component {
         cursor: { show: false },
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] } },
         axes: [
-          { ...axis, size: 24, values: (_plot, times, _axis, _space, step) => times.map((time) => clock(time, step)) },
+          { ...axis, size: 24, values: (_plot, times) => clocks(times) },
           { ...axis, size: 56, values: (_plot, values) => values.map((value) => value.toLocaleString("en", { notation: "compact" })) },
         ],
         series: [{}, { stroke: () => color("--accent"), width: 1.5, points: { show: false } }],

@@ -30,20 +30,21 @@ export const State = ({ state }) => {
 };
 
 /**
- * @param {{caption: string, heads: any[], rows: any[], empty: string}} props rows:
- *     arrays of cells. A head that begins with # is above numbers.
+ * @param {{caption: string, heads: any[], rows: any[], empty: string, stacks?: boolean}} props rows:
+ *     arrays of cells. A head that begins with # is above numbers. stacks: on a
+ *     narrow screen each cell is a line of its own, behind its head.
  */
-export function Table({ caption, heads, rows, empty }) {
+export function Table({ caption, heads, rows, empty, stacks = false }) {
   if (rows.length === 0) return html`<p class="quiet">${empty}</p>`;
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
-      <table>
+      <table class=${stacks ? "stacks" : ""}>
         <caption class="hidden">${caption}</caption>
         <thead>
           <tr>${heads.map((head) => html`<th scope="col" class=${head.startsWith("#") ? "number" : ""}>${head.replace("#", "")}</th>`)}</tr>
         </thead>
         <tbody>
-          ${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${heads[i].startsWith("#") ? "number" : ""}>${cell}</td>`)}</tr>`)}
+          ${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${heads[i].startsWith("#") ? "number" : ""} data-head=${heads[i].replace("#", "")}>${cell}</td>`)}</tr>`)}
         </tbody>
       </table>
     </div>`;

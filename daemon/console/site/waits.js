@@ -1,4 +1,5 @@
 // A sentence that says why a process or a command waits.
+import { whyCallWaits } from "./calls.js";
 import { counted, duration, msOf, shown } from "./text.js";
 
 /** @param {any} item a Yield @param {number} now ms @returns {string} */
@@ -26,10 +27,11 @@ const yieldSentence = (item, now) =>
 /**
  * @param {any} process a Process
  * @param {any[]} yields its external yields, the first of them
+ * @param {any[]} calls the calls that it waits for, the first of them
  * @param {number} now ms since 1970
  * @returns {string}
  */
-export function waitSentence(process, yields, now) {
+export function waitSentence(process, yields, calls, now) {
   const outstanding = Number(process.yieldsOutstanding ?? 0);
   const messages = Number(process.mailboxMessages ?? 0);
   const words = [];
@@ -53,9 +55,13 @@ export function waitSentence(process, yields, now) {
   if (yields.length > 1) {
     words.push(`It waits for ${counted(yields.length - 1, "more command")} of remote workers.`);
   }
-  const inside = outstanding - yields.length;
+  if (calls.length > 0) {
+    words.push(`It has waited ${duration((now - msOf(calls[0].createTime)) / 1000)} for ${whyCallWaits(calls[0], [], now)}.`);
+  }
+  if (calls.length > 1) words.push(`It waits for ${counted(calls.length - 1, "more answer")}.`);
+  const inside = outstanding - yields.length - calls.length;
   if (inside > 0 && process.state !== "PROCESS_STATE_QUARANTINED") {
-    words.push(`It waits for ${counted(inside, "command")} inside the daemon: a timer, a call, or a command of a plugin.`);
+    words.push(`It waits for ${counted(inside, "command")} inside the daemon: a timer, or a command of a plugin.`);
   }
   if (messages > 0) {
     words.push(process.state === "PROCESS_STATE_BLOCKED"

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "tests/client/commands/commands_fixture.h"
 
 namespace actord::client {
@@ -46,6 +47,7 @@ TEST_F(Hints, EmptyListIsExplainedAtATerminalAlone) {
   const std::map<std::string, std::string> texts = {
       {"ps", "no process is live, or none matches\n"},
       {"yields", "no command waits for an answer\n"},
+      {"clients", "no client that you may see is connected\n"},
       {"names", "no name is registered, or none matches\n"},
       {"dead-letters", "there is no dead letter, or none matches\n"}};
   for (const auto& [command, text] : texts) {
@@ -78,6 +80,26 @@ TEST_F(Hints, StatusShowsTheLimitThatIsReached) {
   EXPECT_THAT(full, HasSubstr("1,234 process"));
   EXPECT_THAT(full, HasSubstr("1 memory"));
   EXPECT_THAT(full, Not(HasSubstr("mailbox")));
+  // An older daemon does not show what it uses.
+  EXPECT_THAT(full, Not(HasSubstr("Memory:")));
+  v1::LimitUse& use = *status.add_limit_use();
+  use.set_name("memory");
+  use.set_setting("memory.max");
+  use.set_unit("bytes");
+  use.set_used(3 << 20);
+  use.set_max(4 << 20);
+  use.mutable_full_since()->set_seconds(absl::ToUnixSeconds(absl::Now()) - 185);
+  status.mutable_resources()->set_resident_bytes(2 << 20);
+  status.mutable_resources()->set_cpu_busy(1.5);
+  status.mutable_resources()->set_cpus(4);
+  const std::string seen = Run({"status"}).out;
+  EXPECT_THAT(seen, ContainsRegex("memory +3.0 MiB +4.0 MiB +75 % +REACHED for "
+                                  "3m[0-9]s +0 +memory.max"));
+  EXPECT_THAT(seen,
+              ContainsRegex("Memory: +2.0 MiB resident; no limit is set"));
+  EXPECT_THAT(seen,
+              ContainsRegex("Processors: +1.50 of 4 processors busy in the "
+                            "last second \\(38 %\\)"));
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ TEST(Metrics, LimitsHaveBaseUnits) {
 
 TEST(Metrics, OwnUseIsRead) {
   DaemonMetrics metrics;
-  ReadOwnUse(metrics);
+  SetOwnUse(metrics);
   EXPECT_GT(metrics.resident_memory.value_or(0), 1 << 20);
   EXPECT_GT(metrics.cpu.value_or(0), 0);
   EXPECT_GT(metrics.max_descriptors.value_or(0), 10);

@@ -42,11 +42,18 @@ TEST(ClientState, FollowsFromWhatTheKernelAndGrpcSay) {
   EXPECT_EQ(ClientStateOf(facts), v1::CLIENT_STATE_CUT);
 }
 
+TEST(WriteClient, TellsOfTheAdminPort) {
+  ConnectionFacts facts = OfTcp();
+  facts.is_http = true;
+  EXPECT_EQ(Written(facts).protocol(), v1::CLIENT_PROTOCOL_HTTP);
+}
+
 TEST(WriteClient, TellsOfATcpConnectionWithoutTls) {
   const v1::Client client = Written(OfTcp());
   EXPECT_EQ(client.connection(), 7u);
   EXPECT_EQ(client.address(), "192.0.2.1:4711");
   EXPECT_EQ(client.listener(), "0.0.0.0:7600");
+  EXPECT_EQ(client.protocol(), v1::CLIENT_PROTOCOL_GRPC);
   EXPECT_EQ(client.connect_time().seconds(), 1);
   EXPECT_EQ(client.connect_time().nanos(), 500'000'000);
   EXPECT_EQ(client.received_bytes(), 100u);

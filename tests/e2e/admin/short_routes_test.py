@@ -131,6 +131,36 @@ class ShortRoutesTest(EmptyCase):
         self.assertEqual((answer.status, answer.json["answer"]),
                          (410, "ANSWER_EXPIRED"))
 
+    def test_lists_are_filtered_by_process(self):
+        api = self.start()
+        pid, token = self.order(api)
+        other, _ = self.order(api)
+        answer = api.raw("/v1/yields", method="GET")
+        self.assertEqual((answer.status, len(answer.json["yields"])), (200, 2))
+        answer = api.raw(f"/v1/yields?pid={pid}", method="GET")
+        self.assertEqual([one["token"] for one in answer.json["yields"]], [token])
+        answer = api.raw("/v1/yields?pageSize=1&command=payment.%2A", method="GET")
+        self.assertEqual(len(answer.json["yields"]), 1)
+        page = answer.json["nextPageToken"]
+        answer = api.raw("/v1/yields?pageSize=1&command=payment.%2A&pageToken=" + page,
+                         method="GET")
+        self.assertEqual(len(answer.json["yields"]), 1)
+        for query, reason in (("pid=x", "INVALID_PID"), ("pids=x", "INVALID_FIELD"),
+                              ("pageToken=x", "INVALID_PAGE_TOKEN")):
+            answer = api.raw("/v1/yields?" + query, method="GET")
+            self.assertEqual(answer.refusal, (400, "invalid_argument", reason))
+        self.assertEqual(api.raw("/v1/yields").status, 405)
+        # A call from outside waits for the order.
+        waiting = api.connection()
+        waiting.request("POST", PROCESSES + pid + "/call/x?wait=20")
+        found = eventually(lambda: api.raw(
+            f"/v1/calls?calleePid={pid}", method="GET").json.get("calls"), "the call")
+        self.assertEqual([one["calleePid"] for one in found], [pid])
+        self.assertEqual(api.raw(f"/v1/calls?calleePid={other}", method="GET").json, {})
+        waiting.close()
+        for one in (pid, other):
+            api.call("Terminate", {"pid": one})
+
     def test_wrong_requests_are_refused(self):
         api = self.start()
         pid = api.raw(PROCESSES + "counter", b"1").json["pid"]

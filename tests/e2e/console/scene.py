@@ -78,6 +78,12 @@ class SceneCase(TokenCase):
         self.pids["manual"] = self.actor.submit("probe", json.dumps(order).encode(), "yield")
         eventually(lambda: self.actor.status().counters.yields_external_waiting == 3,
                    "the commands that wait")
+        self.pids["desk"] = self.actor.submit("probe", method="collect", name="desk")
+        self.pids["clerk"] = self.actor.submit("probe", method="answer")
+        self.actor.send(self.pids["clerk"], "call", b"desk")
+        eventually(lambda: self.actor.pending_calls().calls, "the call")
+        self.pids["done"] = self.actor.submit("echo", b"1", durability=VOLATILE)
+        self.actor.wait(self.pids["done"])
 
     def add_hostile(self):
         """Everything that a stranger can name."""

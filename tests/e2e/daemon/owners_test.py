@@ -78,6 +78,9 @@ class Tenants(TokenCase):
         for _ in range(count):
             actor.submit("probe", b"no", "fail")
         eventually(lambda: len(actor.failures().failures) == count, "the failures")
+        for _ in range(count):
+            actor.send(actor.submit("probe", method="answer"), "call", NAME.encode())
+        eventually(lambda: len(actor.pending_calls().calls) == count, "the calls")
         actor.status()
         for _ in range(count):
             worker = RemoteWorker(self.bob_ops.stub, "payment.*")
@@ -92,6 +95,7 @@ class Tenants(TokenCase):
             "ListNames": actor.names(page_size=1),
             "ListYields": actor.stub.ListYields(
                 yield_pb2.ListYieldsRequest(page_size=1)),
+            "ListCalls": actor.pending_calls(page_size=1),
             "ListDeadLetters": actor.dead_letters(page_size=1),
             "ListFailures": actor.failures(page_size=1)}
         watch = actor.stub.WatchProcesses(watch_pb2.WatchProcessesRequest())
@@ -112,7 +116,7 @@ class Tenants(TokenCase):
         return (sorted((p.pid, p.steps, p.mailbox_messages, p.cancel_requested)
                        for p in actor.stub.ListProcesses(
                            process_pb2.ListProcessesRequest()).processes),
-                actor.names().names, actor.yields(),
+                actor.names().names, actor.yields(), actor.pending_calls().calls,
                 actor.dead_letters().dead_letters, actor.failures().failures)
 
 
@@ -147,8 +151,8 @@ class EveryMethod(Tenants):
         thing.message_id = "new"
         asks = Asks(self.bob.stub, thing.pid)
         for method in ("Send", "GetProcess", "ListProcesses", "ListNames",
-                       "ListYields", "ListDeadLetters", "GetDeadLetter",
-                       "ListFailures", "WatchProcesses"):
+                       "ListYields", "ListCalls", "ListDeadLetters",
+                       "GetDeadLetter", "ListFailures", "WatchProcesses"):
             with self.subTest(method=method):
                 for answer in getattr(asks, method)(thing):
                     self.assertEqual(answer[0], "OK", answer)

@@ -3,8 +3,8 @@
 import dataclasses
 
 import grpc
-from actord.v1 import (client_pb2, dead_letter_pb2, failure_pb2, history_pb2, name_pb2,
-                       outcome_pb2, payload_pb2, process_pb2, quarantine_pb2, watch_pb2,
+from actord.v1 import (call_pb2, client_pb2, dead_letter_pb2, failure_pb2,
+                       history_pb2, name_pb2, outcome_pb2, payload_pb2, process_pb2, quarantine_pb2, watch_pb2,
                        work_pb2, yield_pb2)
 from harness.bulk import SendStream, SubmitStream, send_item, submit_item
 from harness.connection import CALL_SECONDS, refusal_of
@@ -179,6 +179,13 @@ class Asks:
             "ListYields", yield_pb2.ListYieldsRequest(),
             yield_pb2.ListYieldsRequest(pid=thing.pid),
             yield_pb2.ListYieldsRequest(page_token=thing.pages["ListYields"]))
+
+    def ListCalls(self, thing):
+        return self._unary(
+            "ListCalls", call_pb2.ListCallsRequest(),
+            call_pb2.ListCallsRequest(pid=thing.pid),
+            call_pb2.ListCallsRequest(callee_pid=thing.pid),
+            call_pb2.ListCallsRequest(page_token=thing.pages["ListCalls"]))
 
     def ListDeadLetters(self, thing):
         return self._unary(

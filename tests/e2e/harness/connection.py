@@ -3,8 +3,8 @@
 import dataclasses
 
 import grpc
-from actord.v1 import (actor_service_pb2_grpc, dead_letter_pb2, failure_pb2, name_pb2,
-                       outcome_pb2, payload_pb2, plugin_pb2, process_pb2, status_pb2,
+from actord.v1 import (actor_service_pb2_grpc, call_pb2, dead_letter_pb2,
+                       failure_pb2, name_pb2, outcome_pb2, payload_pb2, plugin_pb2, process_pb2, status_pb2,
                        yield_pb2)
 from harness.waiting import WAIT_SECONDS
 from rpc import error_details_pb2, status_pb2 as rpc_status_pb2
@@ -125,6 +125,10 @@ class Connection:
     def yields(self, **fields):
         request = yield_pb2.ListYieldsRequest(**fields)
         return list(self.stub.ListYields(request, timeout=CALL_SECONDS).yields)
+
+    def pending_calls(self, **fields):
+        request = call_pb2.ListCallsRequest(**fields)
+        return self.stub.ListCalls(request, timeout=CALL_SECONDS)
 
     def complete(self, token, result=None, error=None):
         """Completes with the bytes `result` or with `error` = (code, message);

@@ -7,8 +7,10 @@ import subprocess
 import unittest
 
 import grpc
+from actord.v1 import process_pb2
 from harness import places
 from harness.cli import FAILED, INTERRUPTED, CliCase
+from harness.connection import CALL_SECONDS
 from harness.waiting import eventually
 
 # A process that takes no messages for a minute.
@@ -143,6 +145,43 @@ class Waiting(FailureCase):
         self.assertIn("takes no messages; 1 message waits", found[deaf]["why"])
         self.assertRegex(self.output("stuck", "--older-than", "0s", "--type",
                                      "probe"), rf"{pid} +probe +\S+ +waits ")
+
+    def test_a_call_between_processes_is_seen_from_both_sides(self):
+        desk = self.actor.submit("probe", method="collect", name="desk")
+        caller = self.actor.submit("probe", method="answer", name="clerk")
+        self.actor.send(caller, "call", b"desk")
+        eventually(lambda: self.actor.process(desk).mailbox_messages == 0 and
+                   self.actor.process(desk).steps > 0, "the call")
+        call, = self.json("describe", caller)["calls"]
+        self.assertEqual((call["callee_pid"], call["callee_name"], call["pid"]),
+                         (desk, "desk", caller))
+        self.assertEqual(self.json("describe", desk)["owed_calls"], [call])
+        self.assertEqual(self.json("describe", desk)["calls"], [])
+        self.assertRegex(self.output("describe", caller),
+                         rf"Waits for: +the answer of {desk} \(probe @desk\) for ")
+        self.assertRegex(self.output("describe", desk),
+                         rf"Owes an answer: +to {caller} \(probe @clerk\) for ")
+        self.assertEqual(self.json("stuck"), [], "nothing has waited for a minute")
+        found, = self.json("stuck", "--older-than", "0s")
+        self.assertEqual((found["pid"], found["what"], found["chain"]),
+                         (caller, "CALL", [desk]))
+        self.assertRegex(found["why"], rf"^waits \S+ for the answer of {desk} "
+                                       r"\(probe @desk\), which is IDLE: it waits")
+
+    def test_a_call_from_outside_is_owed(self):
+        desk = self.actor.submit("probe", method="collect")
+        call = self.actor.stub.Call.future(
+            process_pb2.CallRequest(pid=desk, topic="ask"), timeout=CALL_SECONDS)
+        owed = eventually(lambda: self.json("describe", desk)["owed_calls"],
+                          "the call")
+        self.assertEqual((owed[0]["pid"], owed[0]["callee_pid"]), ("", desk))
+        self.assertRegex(self.output("describe", desk),
+                         r"Owes an answer: +to a program outside for ")
+        found, = self.json("stuck", "--older-than", "0s")
+        self.assertEqual((found["pid"], found["what"]), (desk, "OWES"))
+        call.cancel()
+        eventually(lambda: not self.json("describe", desk)["owed_calls"],
+                   "the end of the call")
 
 
 if __name__ == "__main__":

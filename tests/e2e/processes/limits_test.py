@@ -7,7 +7,9 @@ import threading
 import unittest
 
 import grpc
+from admin.pages import admin_port, get
 from harness.case import DaemonCase
+from harness.cli import CliCase
 from harness.connection import failure_name, refusal_of
 from harness.daemon import MEASURED
 from harness.waiting import eventually
@@ -15,6 +17,58 @@ from harness.waiting import eventually
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
 SENDERS = 64
 DEAF = json.dumps({"order": "17", "amount_cents": 1, "hold_ms": 600_000}).encode()
+
+
+class Seen(CliCase):
+    """A limit that is reached is seen in the log, by actorctl and on /readyz."""
+
+    OPTIONS = ("--max-processes", "2", "--admin-listen", "127.0.0.1:0")
+
+    def use(self, name):
+        return next(one for one in self.json("status")["limit_use"]
+                    if one["name"] == name)
+
+    def readiness(self):
+        status, _, text = get(admin_port(self.daemon), "/readyz",
+                              headers={"Accept": "application/json"})
+        return status, json.loads(text)["notes"]
+
+    def test_a_full_daemon_says_so(self):
+        before = self.use("processes")
+        self.assertEqual((before["used"], before["max"], before["refused_total"]),
+                         (0, 2, 0))
+        self.assertEqual(self.readiness(), (200, []))
+        pids = [self.actor.submit("probe", method="idle") for _ in range(2)]
+        for _ in range(5):
+            self.assert_refused(lambda: self.actor.submit("probe", method="idle"),
+                                code=EXHAUSTED, reason="PROCESS_LIMIT",
+                                message="2 processes")
+        eventually(lambda: "full_since" in self.use("processes"), "the limit")
+        full = self.use("processes")
+        self.assertEqual((full["used"], full["max"], full["refused_total"],
+                          full["setting"]), (2, 2, 5, "limits.max_processes"))
+        self.assertRegex(self.output("status"),
+                         r"processes +2 +2 +100 % +REACHED for \S+ +5 +limits\.")
+        status, notes = self.readiness()
+        self.assertEqual(status, 200, "clients must be able to make room")
+        self.assertRegex(notes[0], "limit of processes is reached: 2 of 2 processes; "
+                                   "new processes are refused with PROCESS_LIMIT")
+        line = "the limit of processes is reached"
+        eventually(lambda: line in self.daemon.log(), "the line of the log")
+        self.assertEqual(self.daemon.log().count(line), 1)
+        for pid in pids:
+            self.actor.terminate(pid)
+            self.actor.wait(pid)
+        self.assertEqual(self.use("processes")["used"], 0)
+
+    def test_status_shows_memory_and_processors(self):
+        resources = self.json("status")["resources"]
+        self.assertGreater(resources["resident_bytes"], 1 << 20)
+        self.assertGreater(resources["cpus"], 0)
+        text = self.output("status")
+        self.assertRegex(text, r"Memory: +[\d.]+ MiB resident; ")
+        self.assertRegex(text, r"Processors: +\d+\.\d\d of \d+ processors busy in the "
+                               r"last second \(\d+ %\), ")
 
 
 class LifeLimits(DaemonCase):

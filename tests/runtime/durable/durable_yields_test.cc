@@ -244,7 +244,16 @@ TEST_F(DurableYields, CallBetweenDurableProcessesIsAnsweredOverARestart) {
   const Pid caller = world.NewPuppet();
   const Pid callee = world.NewPuppet();
   world.Tell(caller, "call", FormatPid(callee) + " hold");
+  world.Elapse(5000 * kMs);
   world.Restart(/*keep_cache=*/false);
+  world.Settle();
+  const CallPage waiting = world.runtime().ListCalls({}, 0, 10);
+  ASSERT_EQ(waiting.calls.size(), 1u);
+  EXPECT_EQ(waiting.calls[0].caller, caller);
+  EXPECT_EQ(waiting.calls[0].callee, callee);
+  // The time before the restart counts.
+  EXPECT_GE(world.core->clock.manual.UnixNs() - waiting.calls[0].begun_unix_ns,
+            5000 * kMs);
   world.Tell(callee, "answer", "yes");
   EXPECT_EQ(world.NotesOf(caller), "c1=yes");
   world.Restart(/*keep_cache=*/false);

@@ -2,7 +2,7 @@
 import { html } from "../html.js";
 import { call } from "../api.js";
 import { Chart } from "../chart.js";
-import { Ago, Foreign, Pid, Table } from "../parts.js";
+import { Ago, Facts, Foreign, Pid, Table } from "../parts.js";
 import { Polled } from "../polled.js";
 import { bytes, count, counted, duration, failureText, secondsOf } from "../text.js";
 import { STUCK_SECONDS, groupsOfYields } from "./stuck.js";
@@ -71,17 +71,34 @@ class Troubles extends Polled {
   }
 }
 
-/** @param {any} status @returns {[string, number, number, (value: number) => string][]} */
-function uses(status) {
-  const { counters = {}, limits = {} } = status;
-  const of = (used, limit, name, text = count) => [name, Number(used ?? 0), Number(limit ?? 0), text];
-  return [
-    of(counters.processesLive, limits.maxProcesses, "processes"),
-    of(counters.resultsKeptBytes, limits.maxResultsBytes, "kept results", bytes),
-    of(counters.deadLettersKept, limits.maxDeadLetters, "dead letters"),
-    of(counters.deadLettersKeptBytes, limits.maxDeadLettersBytes, "dead letters", bytes),
-    of(counters.watchesOpen, limits.maxWatches, "watches"),
-  ].filter(([, , limit]) => limit > 0);
+/** @param {any} use a LimitUse @returns {string[]} cells */
+function limitCells(use) {
+  const text = use.unit === "bytes" ? bytes : count;
+  const known = use.used !== undefined && use.max !== undefined;
+  const share = known ? Number(use.used) / Math.max(1, Number(use.max)) : 0;
+  const percent = known ? `${Math.round(100 * share)} %` : "–";
+  const now = use.fullSince ? html`<strong class="failed">reached for <${Ago} time=${use.fullSince} /></strong>` : "free";
+  return [use.name, use.used === undefined ? "–" : text(use.used), use.max === undefined ? "–" : text(use.max),
+    share >= NEAR ? html`<span class="failed">${percent}</span>` : percent, now, count(use.refusedTotal), use.setting];
+}
+
+/** @param {{status: any}} props */
+function Machine({ status }) {
+  const use = status.resources;
+  if (!use) return null;
+  const limit = use.memoryLimitBytes;
+  /** @type {[string, any][]} */
+  const facts = [
+    ["Memory", `${bytes(use.residentBytes)} resident`],
+    ["Limit on memory", limit === undefined ? "none" : `${bytes(use.memoryUsedBytes)} of ${bytes(limit)} (${Math.round((100 * Number(use.memoryUsedBytes)) / Number(limit))} %); work is refused from 85 % on`],
+    ["Processors", `${(use.cpuBusy ?? 0).toFixed(2)} of ${use.cpus ?? 1} busy (${Math.round((100 * (use.cpuBusy ?? 0)) / (use.cpus ?? 1))} %)`],
+  ];
+  if (use.storeDiskFreeBytes !== undefined) facts.push(["Disk of the store", `${bytes(use.storeDiskFreeBytes)} free`]);
+  return html`
+    <section>
+      <h2>Machine</h2>
+      <${Facts} facts=${facts} />
+    </section>`;
 }
 
 /** The limits that refused something within the samples. */
@@ -98,14 +115,14 @@ const limitName = (name) => name.replace("LimitTotal", "").replace(/[A-Z]/g, (c)
 
 /** @param {{app: any}} props */
 function Limits({ app }) {
-  const near = uses(app.status).filter(([, used, limit]) => used >= NEAR * limit);
   const hits = reached(app.samples);
   return html`
     <section>
       <h2>Limits</h2>
-      ${near.length + hits.length === 0 && html`<p class="quiet">No limit is near, and none was reached while this page was open.</p>`}
+      <${Table} caption="Use of limits" empty="The daemon does not show the use of its limits."
+        heads=${["Limit", "#Used", "#Of", "#Full", "Now", "#Refused", "Set by"]} rows=${(app.status.limitUse ?? []).map(limitCells)} />
+      ${hits.length === 0 && html`<p class="quiet">No limit has refused anything while this page was open.</p>`}
       <ul>
-        ${near.map(([name, used, limit, text]) => html`<li class="failed">${name}: ${text(used)} of ${text(limit)}</li>`)}
         ${hits.map(([name, times]) => html`<li class="failed">The limit of ${limitName(name)} was reached ${counted(times, "time")}.</li>`)}
       </ul>
     </section>`;
@@ -122,13 +139,14 @@ export function Overview({ app }) {
     ["Processes", level("processesLive")],
     ["Steps", rate("stepsTotal"), "/s"],
     ["Messages", rate("messagesTotal"), "/s"],
-    ["Failures", rate("processesFailedTotal"), "/s"],
+    ["Failed or cancelled", rate("processesFailedTotal"), "/s"],
     ["Commands waiting for workers", level("yieldsExternalWaiting")],
     [`Processor time of ${counted(workers, "worker")}`, [times, cpus.map((cpu) => (100 * cpu) / workers)], " %"],
   ];
   return html`
     <p class="quiet">actord ${status.version}, ${counted(status.counters?.processesLive, "process").replace(/processs$/, "processes")}, up ${duration(secondsOf(status.uptime))}.</p>
     <${Troubles} app=${app} />
+    <${Machine} status=${status} />
     <section>
       <h2>Rates</h2>
       <div class="charts">${charts.map(([title, data, unit]) => html`<${Chart} title=${title} data=${data} unit=${unit} />`)}</div>

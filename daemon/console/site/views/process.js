@@ -1,11 +1,12 @@
 // One process: the reason of its wait, its timeline, and its actions.
 import { html } from "../html.js";
 import { ActionButton, may } from "../actions.js";
-import { call } from "../api.js";
+import { call, page } from "../api.js";
+import { calleeText, callerText } from "../calls.js";
 import { readHistory, spansOf } from "../history.js";
 import { Ago, Clock, Facts, Foreign, Pid, State, Table } from "../parts.js";
 import { Polled } from "../polled.js";
-import { bytes, count, counted, duration, failureText, msOf, payloadText, shown, word } from "../text.js";
+import { bytes, count, counted, duration, failureText, msOf, payloadText, secondsOf, shown, word } from "../text.js";
 import { waitSentence, whyYieldWaits } from "../waits.js";
 import { completeAction, processActions, yieldErrorAction } from "./process_actions.js";
 import { Steps, Timeline, marksOf } from "./timeline.js";
@@ -13,9 +14,26 @@ import { Steps, Timeline, marksOf } from "./timeline.js";
 const FEW = 20;
 const ENDED = new Set(["PROCESS_ENDED", "RESULT_NOT_KEPT"]);
 const HISTORY_MS = 10_000;
+// The daemon examines 65,536 yields for a page.
+const CALL_PAGES = 4;
+const LOG_PAGES = 3;
+const MOST_LINES = 20;
 
 /** @param {Promise<any>} promise @returns {Promise<any>} null if it fails */
 const orNull = (promise) => promise.catch(() => null);
+
+/** The newest lines of the log that name the process. */
+async function linesAbout(pid, signal) {
+  const found = [];
+  let pageToken = "";
+  for (let i = 0; i < LOG_PAGES; i += 1) {
+    const answer = await orNull(call("ListLogLines", { pageSize: 1000, pageToken }, { signal }));
+    found.push(...(answer?.lines ?? []).filter(({ text }) => text.includes(pid)));
+    pageToken = answer?.nextPageToken ?? "";
+    if (!pageToken) break;
+  }
+  return found.slice(-MOST_LINES).reverse();
+}
 
 export class ProcessView extends Polled {
   everyMs = 3000;
@@ -42,7 +60,7 @@ export class ProcessView extends Polled {
   async load({ app, pid: address }, signal) {
     const get = (method, request) => call(method, request, { signal });
     /** @type {any} */
-    const data = { pid: address, process: null, isEnded: false, yields: [], children: [], failure: null, letters: [], history: null, outcome: null };
+    const data = { pid: address, process: null, isEnded: false, yields: [], calls: [], owed: [], lines: [], children: [], failure: null, letters: [], history: null, outcome: null };
     try {
       data.process = (await get("GetProcess", { pid: address })).process;
       // The address may be a name, which lists do not take.
@@ -52,18 +70,27 @@ export class ProcessView extends Polled {
       data.isEnded = true;
     }
     const { pid } = data;
-    const [yields, children, failures, letters] = await Promise.all([
+    const calls = (filter) => orNull(page("ListCalls", "calls", { ...filter, pageSize: FEW }, signal, CALL_PAGES));
+    const [made, owed, yields, children, failures, letters] = await Promise.all([
+      data.isEnded ? null : calls({ pid }),
+      data.isEnded ? null : calls({ calleePid: pid }),
       data.isEnded ? {} : orNull(get("ListYields", { pid, pageSize: FEW })),
       orNull(get("ListProcesses", { parentPid: pid, pageSize: FEW })),
       orNull(get("ListFailures", { pid, pageSize: 1 })),
       orNull(get("ListDeadLetters", { toPid: pid, pageSize: FEW, newestFirst: true })),
     ]);
+    data.calls = made?.rows ?? [];
+    data.owed = owed?.rows ?? [];
     data.yields = yields?.yields ?? [];
     data.children = children?.processes ?? [];
     data.failure = failures?.failures?.[0] ?? null;
     data.letters = letters?.deadLetters ?? [];
     if (data.isEnded && may(app, "Await")) {
       data.outcome = (await orNull(call("Await", { pid }, { signal, ms: 1000 })))?.outcome ?? null;
+    }
+    // Nothing else is known of it.
+    if (data.isEnded && !data.failure && !data.outcome && may(app, "ListLogLines")) {
+      data.lines = await linesAbout(pid, signal);
     }
     const isDurable = data.process?.durability === "DURABILITY_DURABLE";
     if ((isDurable || data.isEnded) && app.hasStore) {
@@ -78,14 +105,16 @@ export class ProcessView extends Polled {
     return html`
       <h2>${process ? html`<${Foreign} text=${process.processType} most=${100} />${name && html` <${Foreign} text=${`@${name}`} most=${140} />`}` : "A process that has ended"}</h2>
       <p class="pid">${shown(pid)} ${process && html`<${State} state=${process.state} />`}</p>
-      ${process && html`<p class="sentence" role="status">${waitSentence(process, data.yields, Date.now())}</p>`}
-      ${data.isEnded && html`<${Ended} data=${data} />`}
+      ${process && html`<p class="sentence" role="status">${waitSentence(process, data.yields, data.calls, Date.now())}</p>`}
+      ${data.isEnded && html`<${Ended} data=${data} limits=${app.status.limits ?? {}} />`}
       <div class="buttons">
         ${processActions(pid, process).map((action) => html`<${ActionButton} app=${app} action=${action} onDone=${this.reload} />`)}
       </div>
       <${Drawn} data=${data} />
       ${(data.failure ?? data.outcome) && html`<${EndedFacts} end=${data.failure ?? data.outcome} />`}
       ${data.yields.length > 0 && html`<${Pending} app=${app} yields=${data.yields} onDone=${this.reload} />`}
+      ${data.calls.length > 0 && html`<h3>Processes that it has called</h3><${Calls} calls=${data.calls} of="callee" />`}
+      ${data.owed.length > 0 && html`<h3>Callers that wait for its answer</h3><${Calls} calls=${data.owed} of="caller" />`}
       ${process && html`<${Described} process=${process} />`}
       ${data.children.length > 0 && html`
         <h3>Children</h3>
@@ -114,8 +143,8 @@ function EndedFacts({ end }) {
 // Somebody has asked for these ends.
 const ASKED_FOR = new Set(["FAILURE_REASON_CANCELLED", "FAILURE_REASON_TERMINATED"]);
 
-/** @param {{data: any}} props */
-function Ended({ data }) {
+/** @param {{data: any, limits: any}} props */
+function Ended({ data, limits }) {
   const failure = data.failure?.failure ?? data.outcome?.failure;
   if (failure && ASKED_FOR.has(failure.reason)) {
     return html`<p class="sentence">It was ${word(failure.reason, "FAILURE_REASON_")}: <bdi>${failureText(failure)}</bdi></p>`;
@@ -129,7 +158,13 @@ function Ended({ data }) {
   if (data.outcome) {
     return html`<p class="sentence">It has ended with a result.</p><pre tabindex="0" role="region" aria-label="result">${payloadText(data.outcome.result)}</pre>`;
   }
-  return html`<p class="sentence">It has ended, or never was. The daemon keeps no result of it that you may see.</p>`;
+  return html`
+    <p class="sentence">It has ended, or never was. The daemon keeps no result and no failure of it that you may see.</p>
+    <p>The daemon keeps the result of a process for ${duration(secondsOf(limits.resultRetention))}, if nobody has taken it, and the newest ${count(limits.maxFailures)} failures.
+      It has no history of a process that is not durable.</p>
+    ${data.lines.length > 0 && html`
+      <h3>The log about it</h3>
+      <ol class="log">${data.lines.map((line) => html`<li class=${`log-${word(line.level, "LOG_LEVEL_")}`}><${Clock} time=${line.time} /> <bdi>${shown(line.text)}</bdi></li>`)}</ol>`}`;
 }
 
 /** The timeline, from the history if there is one, else from the process itself. */
@@ -149,6 +184,17 @@ function Drawn({ data }) {
   const life = { name: "life", from: begun, to: end, kind: "life", isFailed, isPending: false };
   const waits = data.yields.map((one) => ({ name: one.command, from: msOf(one.createTime), to: now, kind: "wait", isFailed: false, isPending: true }));
   return html`<h3>Timeline</h3><${Timeline} spans=${[life, ...waits]} steps=${[]} failed=${[]} from=${begun} to=${end} />`;
+}
+
+/** @param {{calls: any[], of: "caller"|"callee"}} props */
+function Calls({ calls, of }) {
+  const rows = calls.map((one) => {
+    const pid = of === "caller" ? one.pid : one.calleePid;
+    const text = of === "caller" ? callerText(one) : calleeText(one);
+    return [pid ? html`<${Pid} pid=${pid} />` : "–", html`<bdi>${text}</bdi>`, html`<${Ago} time=${one.createTime} />`,
+      one.deadline ? html`<${Clock} time=${one.deadline} />` : "never"];
+  });
+  return html`<${Table} caption=${of === "caller" ? "Callers" : "Called processes"} heads=${["PID", "Who", "Waits", "Fails at"]} rows=${rows} empty="" />`;
 }
 
 /** @param {{app: any, yields: any[], onDone: () => void}} props */

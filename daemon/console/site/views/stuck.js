@@ -1,7 +1,8 @@
 // Commands and processes that have waited too long, and the reasons.
 import { html } from "../html.js";
 import { ActionButton } from "../actions.js";
-import { page } from "../api.js";
+import { call, page } from "../api.js";
+import { whyCallWaits } from "../calls.js";
 import { Ago, Filters, Foreign, List, Pid, State, Table, typeOptions } from "../parts.js";
 import { Polled } from "../polled.js";
 import { count, counted, duration, msOf, shown, word } from "../text.js";
@@ -74,6 +75,32 @@ class Suspects extends Polled {
   }
 }
 
+// The daemon examines 65,536 yields for a page.
+const CALL_PAGES = 4;
+
+/** Processes that wait for the answer of another process. */
+class Callers extends Polled {
+  everyMs = 5000;
+
+  async load(_props, signal) {
+    const old = await page("ListCalls", "calls", { olderThan: `${STUCK_SECONDS}s`, pageSize: MOST_SUSPECTS }, signal, CALL_PAGES);
+    // Young calls may be a part of the chain of an old one.
+    const all = old.rows.length === 0 ? { calls: [] } : await call("ListCalls", { pageSize: 1000 }, { signal });
+    return { rows: old.rows, more: Boolean(old.next), all: [...old.rows, ...(all.calls ?? [])] };
+  }
+
+  view({ rows, more, all }, { type }) {
+    const now = Date.now();
+    const of = rows.filter((one) => !type || (one.pid ? one.processType : one.calleeType) === type);
+    return html`
+      <${Table} caption="Processes that wait for an answer" empty=${`No call on this page has waited for ${duration(STUCK_SECONDS)}.`}
+        heads=${["Waits", "PID", "Type", "For", "Callee"]}
+        rows=${of.map((one) => [html`<${Ago} time=${one.createTime} />`, one.pid ? html`<${Pid} pid=${one.pid} />` : "a program outside",
+          html`<${Foreign} text=${one.processType ?? ""} most=${60} />`, html`<bdi class="why">${whyCallWaits(one, all, now)}</bdi>`, html`<${Pid} pid=${one.calleePid} />`])} />
+      ${more && html`<p class="quiet">There are more than ${MOST_SUSPECTS} of them.</p>`}`;
+  }
+}
+
 /** @param {any[]} rows */
 const yieldTable = (rows) => {
   const now = Date.now();
@@ -98,8 +125,10 @@ export function Stuck({ app, query }) {
     <p class="quiet">Commands and processes that have waited for ${duration(STUCK_SECONDS)}; the same from a shell: <code>actorctl stuck</code></p>
     <h2>Commands that remote workers carry out</h2>
     <${List} method="ListYields" field="yields" request=${{}} show=${yieldTable} />
-    <h2>Processes that make no progress</h2>
+    <h2>Processes that wait for an answer</h2>
     <${Filters} query=${query} path="stuck" fields=${[{ name: "type", label: "Type", options: typeOptions(app) }]} />
+    <${Callers} type=${type} />
+    <h2>Processes that make no progress</h2>
     <${Suspects} type=${type} />
     ${app.hasStore && html`
       <h2>Quarantine</h2>

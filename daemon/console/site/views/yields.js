@@ -11,7 +11,7 @@ const tableFor = (app) => (rows, reload) => {
   const now = Date.now();
   const canAct = may(app, "CompleteYield");
   const heads = ["Waits", "Command", "Process", "Type", "Why", "Payload"];
-  return html`<${Table} caption="Waiting commands" empty="No command waits." heads=${canAct ? [...heads, "Actions"] : heads}
+  return html`<${Table} stacks=${true} caption="Waiting commands" empty="No command waits." heads=${canAct ? [...heads, "Actions"] : heads}
     rows=${rows.map((one) => [
       html`<${Ago} time=${one.createTime} />`,
       html`<${Foreign} text=${one.command} most=${60} />`,

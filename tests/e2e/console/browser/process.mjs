@@ -54,6 +54,30 @@ export async function failedProcessSaysWhy(kit) {
 }
 
 /** @param {import("./kit.mjs").Kit} kit */
+export async function callIsSeenFromBothSides(kit) {
+  const page = await kit.sharedPage();
+  const { clerk, desk } = kit.order.pids;
+  await showProcess(kit, page, "clerk");
+  const sentence = await page.locator(".sentence").textContent();
+  assert.match(sentence, /It has waited .* for the answer of /);
+  assert.ok(sentence.includes(`${desk} (probe @desk)`), sentence);
+  const called = await page.getByRole("region", { name: "Called processes" }).textContent();
+  assert.ok(called.includes(desk), called);
+  await showProcess(kit, page, "desk");
+  const callers = await page.getByRole("region", { name: "Callers" }).textContent();
+  assert.ok(callers.includes(clerk), callers);
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function endedProcessSaysWhatTheDaemonKeeps(kit) {
+  const page = await kit.page();
+  await page.route("**/Await", (route) => route.fulfill({ status: 404, json: { code: "not_found", message: "not kept" } }));
+  await showProcess(kit, page, "done");
+  assert.match(await page.locator("main").textContent(),
+    /keeps no result and no failure[\s\S]*keeps the result of a process for \d+[\s\S]*newest 1,000 failures/);
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
 export async function errorInOneViewLeavesTheOthers(kit) {
   const page = await kit.page();
   await page.route("**/ListPlugins", (route) => route.fulfill({ json: { plugins: [{}] } }));

@@ -35,6 +35,47 @@ export async function eachViewFitsASmallScreen(kit) {
 }
 
 /** @param {import("./kit.mjs").Kit} kit */
+export async function waitingCommandsFitAPhone(kit) {
+  const page = await kit.page({ viewport: { width: 390, height: 844 } });
+  await kit.show(page, "yields");
+  const overflow = () => page.getByRole("region", { name: "Waiting commands" })
+    .evaluate((region) => region.scrollWidth - region.clientWidth);
+  assert.ok(await overflow() <= 0, "the table must be scrolled sideways");
+  // The check can fail: as a table of columns it is too wide.
+  await page.locator("table.stacks").evaluate((table) => table.classList.remove("stacks"));
+  assert.ok(await overflow() > 0);
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function timesOfAChartDoNotRepeat(kit) {
+  const page = await kit.page();
+  const all = await page.evaluate(async () => {
+    const { clocks } = await import(new URL("chart.js", document.baseURI).href);
+    return [0.5, 5, 15, 30, 60, 90, 300].map((step) =>
+      clocks(Array.from({ length: 8 }, (_, i) => 1_800_000_030 + i * step)));
+  });
+  for (const texts of all) {
+    const told = texts.filter((text) => text !== "");
+    assert.equal(new Set(told).size, told.length, texts.join(" "));
+    assert.ok(told.length > 1, texts.join(" "));
+  }
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function machineAndClientsAreShown(kit) {
+  const page = await kit.sharedPage();
+  const overview = await page.locator("main").textContent();
+  assert.match(overview, /Memory[\d.]+ MiB resident/);
+  assert.match(overview, /Processors\d+\.\d\d of \d+ busy/);
+  const limits = await page.getByRole("region", { name: "Use of limits" }).textContent();
+  assert.match(limits, /processes\d+4,000,0000 %free0limits\.max_processes/);
+  await kit.show(page, "clients?sort=callsBegun");
+  // This page is a client itself.
+  await page.getByRole("row", { name: / http / }).first().waitFor();
+  await page.waitForFunction(() => /\d+ B/.test(document.querySelector("td[data-head='Received/s']")?.textContent ?? ""));
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
 export async function policyHoldsScriptsBack(kit) {
   const page = await kit.page();
   const reports = await page.evaluate(async () => {

@@ -1,0 +1,116 @@
+#include "client/commands/failures/stuck_calls.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/cli/paging.h"
+#include "client/output/message_json.h"
+#include "client/output/text.h"
+
+namespace actord::client {
+namespace {
+
+template <typename Use>
+absl::Status ForEachCall(Invocation& invocation, absl::Duration older_than,
+                         const Use& use) {
+  v1::ListCallsRequest request;
+  const int64_t ns = absl::ToInt64Nanoseconds(older_than);
+  request.mutable_older_than()->set_seconds(ns / 1'000'000'000);
+  request.mutable_older_than()->set_nanos(
+      static_cast<int32_t>(ns % 1'000'000'000));
+  size_t seen = 0;
+  absl::Status status = ForEachElement(
+      request, CallGraph::kMaxCalls,
+      [&](const v1::ListCallsRequest& page) {
+        return invocation.client().ListCalls(page, invocation.Quick());
+      },
+      [](const v1::ListCallsResponse& response) -> const auto& {
+        return response.calls();
+      },
+      [&](const v1::PendingCall& call) {
+        ++seen;
+        use(call);
+      },
+      [] {});
+  if (seen == CallGraph::kMaxCalls) {
+    invocation.Complain(absl::StrCat("only the first ", WithThousands(seen),
+                                     " waiting calls were examined"));
+  }
+  return status;
+}
+
+StuckProcess Waiting(const v1::PendingCall& call, const CallGraph& graph,
+                     absl::Time now) {
+  CallGraph::Chain chain = graph.ChainOf(call, now);
+  return {.pid = call.pid(),
+          .process_type = call.process_type(),
+          .what = chain.is_deadlock ? "DEADLOCK" : "CALL",
+          .since = ToTime(call.create_time()),
+          .why = std::move(chain.why),
+          .chain = std::move(chain.pids)};
+}
+
+// `calls`: those of programs outside to the process `pid`.
+StuckProcess Owing(const std::string& pid,
+                   const std::vector<v1::PendingCall>& calls, absl::Time now) {
+  absl::Time since = absl::InfiniteFuture();
+  for (const v1::PendingCall& call : calls) {
+    since = std::min(since, ToTime(call.create_time()));
+  }
+  const bool is_one = calls.size() == 1;
+  return {
+      .pid = pid,
+      .process_type = calls.front().callee_type(),
+      .what = "OWES",
+      .since = since,
+      .why = absl::StrCat(CountedNoun(calls.size(), "program"), " outside ",
+                          is_one ? "waits" : "wait", " for its answer; the ",
+                          is_one ? "call" : "oldest call", " has waited ",
+                          ShortDuration(now - since))};
+}
+
+}  // namespace
+
+std::string CountedNoun(uint64_t count, const std::string& noun) {
+  return WithThousands(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+absl::Status FindStuckCalls(Invocation& invocation, const StuckQuery& query,
+                            CallGraph& graph,
+                            std::vector<StuckProcess>& found) {
+  const auto is_of_type = [&query](const std::string& type) {
+    return query.type.empty() || query.type == type;
+  };
+  std::vector<v1::PendingCall> old;
+  // The calls from outside, by callee.
+  std::map<std::string, std::vector<v1::PendingCall>> outside;
+  absl::Status status = ForEachCall(
+      invocation, query.older_than, [&](const v1::PendingCall& call) {
+        if (!call.pid().empty()) {
+          if (is_of_type(call.process_type())) old.push_back(call);
+        } else if (is_of_type(call.callee_type())) {
+          outside[call.callee_pid()].push_back(call);
+        }
+      });
+  if (absl::IsUnimplemented(status)) return absl::OkStatus();
+  if (status.ok() && !old.empty()) {
+    // Young calls may be a part of the chain of an old one.
+    status = ForEachCall(invocation, absl::ZeroDuration(),
+                         [&](const v1::PendingCall& call) { graph.Add(call); });
+  }
+  if (!status.ok()) return status;
+  std::stable_sort(old.begin(), old.end(), [](const auto& a, const auto& b) {
+    return ToTime(a.create_time()) < ToTime(b.create_time());
+  });
+  for (const v1::PendingCall& call : old) {
+    found.push_back(Waiting(call, graph, query.now));
+  }
+  for (const auto& [pid, calls] : outside) {
+    found.push_back(Owing(pid, calls, query.now));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace actord::client

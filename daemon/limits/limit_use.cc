@@ -1,0 +1,154 @@
+#include "daemon/limits/limit_use.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace actord::daemon {
+namespace {
+
+constexpr LimitRow kProcesses = {
+    .name = "processes",
+    .setting = "limits.max_processes",
+    .unit = "processes",
+    .at_limit = "new processes are refused with PROCESS_LIMIT",
+    .remedy = "actorctl ps --type shows which type grows"};
+constexpr LimitRow kProcessTypes = {
+    .name = "processes of a type",
+    .setting = "limits.max_processes_per_type",
+    .unit = "processes",
+    .at_limit = "new processes of a type are refused with PROCESS_LIMIT",
+    .remedy = "actorctl ps --type shows the processes of a type"};
+constexpr LimitRow kMailboxes = {
+    .name = "mailboxes",
+    .setting = "limits.max_mailbox_messages or limits.max_mailbox_bytes",
+    .unit = "events",
+    .at_limit =
+        "messages to a full mailbox are refused with MAILBOX_FULL, or "
+        "become dead letters",
+    .remedy = "actorctl stuck shows the processes that take no messages"};
+constexpr LimitRow kYields = {
+    .name = "yields of a process",
+    .setting = "limits.max_yields",
+    .unit = "yields",
+    .at_limit = "further yields of a process complete with RESOURCE_EXHAUSTED",
+    .remedy = "actorctl ps -o wide shows the outstanding yields"};
+constexpr LimitRow kExternalYields = {
+    .name = "external yields",
+    .setting = "yields.external_max_bytes",
+    .unit = "yields",
+    .at_limit = "further external yields complete with RESOURCE_EXHAUSTED",
+    .remedy = "start workers; actorctl yields shows the waiting commands"};
+constexpr LimitRow kWatches = {
+    .name = "watches",
+    .setting = "watch.max_watches",
+    .unit = "watches",
+    .at_limit = "further watches are refused with WATCH_LIMIT",
+    .remedy = "close watches"};
+constexpr LimitRow kMemory = {
+    .name = "memory",
+    .setting = "memory.max of the control group, or RLIMIT_AS",
+    .unit = "bytes",
+    .at_limit = "new processes, messages and calls are refused with MEMORY_LOW",
+    .remedy = "end processes",
+    .is_logged_elsewhere = true};
+constexpr LimitRow kConnections = {
+    .name = "connections",
+    .setting = "connections.max",
+    .unit = "connections",
+    .at_limit = "new connections are refused",
+    .remedy = "actorctl clients shows the clients that have them",
+    .is_logged_elsewhere = true};
+constexpr LimitRow kOfAddress = {
+    .name = "connections of an address",
+    .setting = "connections.max_per_address",
+    .unit = "connections",
+    .at_limit = "new connections of an address are refused",
+    .remedy = "actorctl clients shows the clients that have them",
+    .is_logged_elsewhere = true};
+constexpr LimitRow kDescriptors = {
+    .name = "open files",
+    .setting = "LimitNOFILE (ulimit -n) and connections.reserved_descriptors",
+    .unit = "connections",
+    .at_limit = "new connections are refused",
+    .remedy = "actorctl clients shows the clients that have connections",
+    .is_logged_elsewhere = true};
+constexpr LimitRow kUnread = {
+    .name = "unread answers",
+    .setting = "connections.max_unread_bytes",
+    .unit = "answers",
+    .at_limit = "answers to clients that do not read are refused",
+    .remedy = "actorctl clients shows the clients"};
+constexpr LimitRow kDisk = {
+    .name = "disk",
+    .setting = "store.disk_reserve",
+    .unit = "bytes",
+    .at_limit = "new durable work is refused with STORE_FULL",
+    .remedy = "make room on the disk of the store",
+    .is_logged_elsewhere = true,
+    .has_own_note = true};
+
+LimitUse Counted(const LimitRow& row, uint64_t used, uint64_t max,
+                 uint64_t refused) {
+  return {.row = &row,
+          .used = used,
+          .max = max,
+          .refused = refused,
+          .is_full = used >= max};
+}
+
+LimitUse OfEach(const LimitRow& row, uint64_t refused) {
+  return {.row = &row,
+          .used = std::nullopt,
+          .max = std::nullopt,
+          .refused = refused,
+          .is_full = false};
+}
+
+}  // namespace
+
+std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
+  const runtime::RuntimeStats& of_runtime = sources.of_runtime;
+  const DaemonStats& of_daemon = sources.of_daemon;
+  const runtime::Limits& limits = sources.limits;
+  // Dormant processes are not in memory, and the limit does not count them.
+  const uint64_t live =
+      of_runtime.processes_live -
+      std::min(of_runtime.processes_live, of_runtime.processes_dormant);
+  std::vector<LimitUse> uses = {
+      Counted(kProcesses, live, limits.max_processes,
+              of_runtime.refused_processes),
+      OfEach(kProcessTypes, of_runtime.refused_processes_of_type),
+      OfEach(kMailboxes, of_runtime.refused_mailbox),
+      OfEach(kYields, of_runtime.refused_yields),
+      OfEach(kExternalYields, of_runtime.refused_external),
+      Counted(kWatches, of_runtime.watches_open, limits.max_watches,
+              of_runtime.refused_watches),
+      OfEach(kMemory, of_runtime.refused_for_memory),
+      Counted(kConnections, of_daemon.connections_open, sources.max_connections,
+              of_daemon.connection_limit),
+      OfEach(kOfAddress, of_daemon.connection_address_limit),
+      OfEach(kDescriptors, of_daemon.connection_descriptor_limit),
+      OfEach(kUnread, of_daemon.unread_answers_limit)};
+  for (LimitUse& use : uses) {
+    if (use.row != &kMemory) continue;
+    use.is_full = sources.is_memory_low;
+    if (!sources.memory.has_value()) continue;
+    use.used = sources.memory->bytes;
+    use.max = sources.memory->limit;
+  }
+  if (sources.is_store_full.has_value()) {
+    uses.push_back(OfEach(kDisk, 0));
+    uses.back().is_full = *sources.is_store_full;
+  }
+  return uses;
+}
+
+std::string LimitUseText(const LimitUse& use) {
+  if (use.used.has_value() && use.max.has_value()) {
+    return absl::StrCat(*use.used, " of ", *use.max, " ", use.row->unit);
+  }
+  return absl::StrCat(use.refused, " ", use.row->unit, " refused so far");
+}
+
+}  // namespace actord::daemon
