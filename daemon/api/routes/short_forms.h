@@ -29,6 +29,7 @@ struct ShortParts {
 // Reads the outcome of the new process, too, if the client waits.
 std::unique_ptr<CallForm> SubmitForm(ShortParts parts);
 std::unique_ptr<CallForm> GetProcessForm(ShortParts parts);
+std::unique_ptr<CallForm> ListProcessesForm(ShortParts parts);
 std::unique_ptr<CallForm> OutcomeForm(ShortParts parts);
 std::unique_ptr<CallForm> SendForm(ShortParts parts);
 std::unique_ptr<CallForm> CallProcessForm(ShortParts parts);

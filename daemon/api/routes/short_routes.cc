@@ -19,6 +19,7 @@ namespace actord::daemon {
 namespace {
 
 constexpr std::string_view kProcesses = "/v1/processes/";
+constexpr std::string_view kProcessList = "/v1/processes";
 constexpr std::string_view kYields = "/v1/yields/";
 
 struct Route {
@@ -33,6 +34,8 @@ struct Route {
 };
 
 constexpr std::array kRoutes = {
+    Route{
+        kProcessList, "GET", {}, 0, "ListProcesses", false, ListProcessesForm},
     Route{kProcesses, "POST", {""}, 1, "Submit", true, SubmitForm},
     Route{kProcesses, "GET", {""}, 1, "GetProcess", false, GetProcessForm},
     Route{kProcesses, "DELETE", {""}, 1, "Cancel", false, CancelForm},
@@ -128,16 +131,21 @@ absl::StatusOr<std::optional<absl::Duration>> TakeWait(
 }  // namespace
 
 bool IsShortPath(std::string_view path) {
-  return path.starts_with(kProcesses) || path.starts_with(kYields);
+  return path == kProcessList || path.starts_with(kProcesses) ||
+         path.starts_with(kYields);
 }
 
 std::optional<ShortCall> FindShortRoute(
     const google::protobuf::ServiceDescriptor& service,
     const AdminRequest& request, absl::Duration most, AdminAnswer& refusal) {
-  const std::string_view prefix =
-      request.path.starts_with(kProcesses) ? kProcesses : kYields;
-  std::vector<std::string> segments =
-      SegmentsOf(std::string_view(request.path).substr(prefix.size()));
+  const std::string_view prefix = request.path == kProcessList ? kProcessList
+                                  : request.path.starts_with(kProcesses)
+                                      ? kProcesses
+                                      : kYields;
+  std::vector<std::string> segments;
+  if (prefix != kProcessList) {
+    segments = SegmentsOf(std::string_view(request.path).substr(prefix.size()));
+  }
   const Route* const route = FindRoute(request, prefix, segments, refusal);
   if (route == nullptr) return std::nullopt;
   absl::Status status = CheckEncoding(request);
