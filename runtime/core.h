@@ -11,6 +11,7 @@
 #include "runtime/actors/dead_letters.h"
 #include "runtime/actors/failures.h"
 #include "runtime/actors/groups.h"
+#include "runtime/actors/label_table.h"
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/actors/names.h"
 #include "runtime/actors/request_ids.h"
@@ -133,6 +134,7 @@ class Runtime::Core {
   Results results;
   YieldBroker broker;
   DeadLetters dead_letters;
+  LabelTable labels;
   LifecycleLog lifecycle_log;
   Names names;
   Groups groups;
@@ -175,8 +177,10 @@ class Runtime::Core {
   // Sets the deadline of a cancel again.
   void ResumeCancel(const Pid& pid, const records::RuntimeImage& image);
   [[nodiscard]] absl::Status NoRoomForStored() const;
-  // Gives the process its names and groups in the store.
+  // Gives the process its labels, names and groups in the store.
   absl::Status HoldNames(const StoredProcess& stored);
+  // False: the labels break a rule.
+  bool HoldLabels(const StoredProcess& stored);
   // Puts the process into quarantine if its steps have crashed the daemon.
   void CheckPoison(Process& process, const Pid& pid, const ProcessType& type);
   // Precondition of both: the process is not live yet, so no other thread uses
@@ -205,6 +209,8 @@ class Runtime::Core {
   void RestoreId(const StoredRequest& stored);
   // Brings the dead letters back.
   absl::Status RecoverLetters();
+  // Brings the results back, in the order of the ends.
+  absl::Status RecoverOutcomes();
   // False: the process has begun, or another id has started it.
   bool AwaitBegin(const StoredRequest& request);
   // ---- wake.cc Whether the process can stay only in the store after a start,

@@ -46,10 +46,11 @@ std::optional<std::string> ReadTypeName(const FoundProcess& found) {
   return type->name;
 }
 
-// Describes the process in this slot. Nullopt: the slot has no process, or the
-// process changed during the read.
+// Describes the process in this slot, without its names and labels. Nullopt:
+// the slot has no process, or the process changed during the read, or it has
+// none of the bits `wanted` of Wanted, unless that is 0.
 std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
-                                    uint32_t slot) {
+                                    uint32_t slot, uint8_t wanted = 0) {
   const Process& process = processes.At(slot);
   // Both loads are seq_cst, in this order: lifecycle_log.h, (2). The word is
   // read once more, because only its value after the load of the generation
@@ -63,6 +64,12 @@ std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
   // A reserved slot does not count as a process yet: the step that spawns may
   // fail.
   if ((generation & 1) == 0 || (word & Activity::kEnded) != 0) {
+    return std::nullopt;
+  }
+  // After the word, so that the proof in lifecycle_log.h holds: labels are
+  // there before the process is visible.
+  if (wanted != 0 &&
+      (process.wanted.load(std::memory_order_acquire) & wanted) == 0) {
     return std::nullopt;
   }
   ProcessInfo info;
@@ -119,7 +126,8 @@ bool Matches(const ProcessFilter& filter, const ProcessInfo& info) {
          (filter.process_type.empty() ||
           filter.process_type == info.process_type) &&
          (!filter.state || *filter.state == info.state) &&
-         (filter.parent.empty() || filter.parent == info.parent);
+         (filter.parent.empty() || filter.parent == info.parent) &&
+         Match(filter.labels, info.labels);
 }
 
 // Describes a durable process. nullopt: it is not alive, or has not begun.
@@ -154,8 +162,15 @@ std::optional<ProcessInfo> ReadDurable(const ProcessTable& processes,
 // Fills a page of a list.
 class PageWriter {
  public:
-  PageWriter(const ProcessFilter& filter, size_t page_size)
-      : filter_(filter), page_size_(page_size) {}
+  PageWriter(const ProcessFilter& filter, size_t page_size,
+             const LabelTable& labels, const Names& names)
+      : filter_(filter),
+        page_size_(page_size),
+        labels_(labels),
+        names_(names) {}
+
+  [[nodiscard]] const ProcessFilter& filter() const { return filter_; }
+  [[nodiscard]] const LabelTable& labels() const { return labels_; }
 
   // False: the page ends before this place.
   bool LooksAt(uint32_t place, size_t cost) {
@@ -167,11 +182,20 @@ class PageWriter {
     return true;
   }
   // False: the page is full.
-  bool Add(uint32_t place, std::optional<ProcessInfo> info) {
-    if (!info || !Matches(filter_, *info)) return true;
+  // `wanted`: the bits of Wanted that the process may have; its labels and its
+  // name are looked up only if it has these bits.
+  bool Add(uint32_t place, std::optional<ProcessInfo> info, uint8_t wanted) {
+    if (!info) return true;
+    if ((wanted & Wanted::kLabelled) != 0) {
+      info->labels = labels_.Find(info->pid);
+    }
+    if (!Matches(filter_, *info)) return true;
     if (page_.processes.size() == page_size_) {
       page_.next_slot = place;
       return false;
+    }
+    if ((wanted & Wanted::kNamed) != 0) {
+      info->names = names_.NamesOf(info->pid, 1);
     }
     info->place = place;
     page_.processes.push_back(*std::move(info));
@@ -182,6 +206,8 @@ class PageWriter {
  private:
   const ProcessFilter& filter_;
   const size_t page_size_;
+  const LabelTable& labels_;
+  const Names& names_;
   size_t looked_at_ = 0;
   ProcessPage page_;
 };
@@ -196,20 +222,26 @@ constexpr size_t kReadCost = 64;
 bool ListVolatile(const ProcessTable& processes, uint32_t first,
                   PageWriter& page) {
   const uint32_t slots = processes.SlotsInUse();
+  const uint8_t needs =
+      page.filter().labels.empty() ? uint8_t{0} : Wanted::kLabelled;
   for (uint32_t slot = first; slot < slots; ++slot) {
     if (!page.LooksAt(slot, 1)) return false;
-    if (processes.At(slot).is_durable()) continue;
-    std::optional<ProcessInfo> info = ReadSlot(processes, slot);
+    const Process& process = processes.At(slot);
+    if (process.is_durable()) continue;
+    std::optional<ProcessInfo> info = ReadSlot(processes, slot, needs);
     if (info && IsHomePid(info->pid)) continue;
-    if (!page.Add(slot, std::move(info))) return false;
+    // If these are the bits of the slot's next process, the page may lack a
+    // name or have one of no process; the tables go by the PID.
+    const uint8_t wanted = process.wanted.load(std::memory_order_relaxed);
+    if (!page.Add(slot, std::move(info), wanted)) return false;
   }
   return true;
 }
 
 bool ListDurable(const ProcessTable& processes, DurableProcesses& durable,
-                 const ProcessFilter& filter, uint32_t first,
-                 PageWriter& page) {
+                 uint32_t first, PageWriter& page) {
   const Homes& homes = *processes.homes();
+  const ProcessFilter& filter = page.filter();
   const bool needs_dormant =
       !filter.state || *filter.state == ProcessState::kDormant;
   uint32_t slot = first % Homes::kMaxSlots;
@@ -217,13 +249,22 @@ bool ListDurable(const ProcessTable& processes, DurableProcesses& durable,
     const uint32_t slots = homes.SlotsInUse(home);
     for (; slot < slots; ++slot) {
       const uint32_t place = kHomesPlace + home * Homes::kMaxSlots + slot;
-      const std::optional<Pid> pid = homes.PidIn(home, slot);
+      std::optional<Pid> pid = homes.PidIn(home, slot);
+      // The labels of a dormant process are in memory, so its entry is read
+      // from the store only if they match.
+      if (pid && !filter.labels.empty() &&
+          !Match(filter.labels, page.labels().Find(*pid))) {
+        pid.reset();
+      }
       const bool is_dormant = pid && processes.IsDormant(*pid);
       if (!page.LooksAt(place, is_dormant && needs_dormant ? kReadCost : 1)) {
         return false;
       }
       if (!pid || (is_dormant && !needs_dormant)) continue;
-      if (!page.Add(place, ReadDurable(processes, durable, *pid))) return false;
+      if (!page.Add(place, ReadDurable(processes, durable, *pid),
+                    Wanted::kAll)) {
+        return false;
+      }
     }
     slot = 0;
   }
@@ -235,6 +276,7 @@ bool ListDurable(const ProcessTable& processes, DurableProcesses& durable,
 void Runtime::Core::DescribeMore(const Process* process,
                                  ProcessInfo& info) const {
   info.names = names.NamesOf(info.pid, ProcessInfo::kMaxDescribed);
+  info.labels = labels.Find(info.pid);
   Ties::Described tied = ties.TiesOf(info.pid, ProcessInfo::kMaxDescribed);
   info.links = std::move(tied.links);
   info.monitors = std::move(tied.monitors);
@@ -292,13 +334,13 @@ absl::StatusOr<std::string> Runtime::Core::TypeNameOf(const Pid& pid,
 ProcessPage Runtime::Core::ListProcesses(const ProcessFilter& filter,
                                          uint32_t first_slot,
                                          size_t page_size) const {
-  PageWriter page(filter, page_size);
+  PageWriter page(filter, page_size, labels, names);
   if (first_slot < kHomesPlace) {
     if (!ListVolatile(processes, first_slot, page)) return page.TakePage();
     first_slot = kHomesPlace;
   }
   if (processes.homes() != nullptr) {
-    ListDurable(processes, *durable, filter, first_slot - kHomesPlace, page);
+    ListDurable(processes, *durable, first_slot - kHomesPlace, page);
   }
   return page.TakePage();
 }
@@ -310,6 +352,12 @@ absl::StatusOr<ProcessInfo> Runtime::Describe(const Pid& pid, Owner by) const {
 absl::StatusOr<std::string> Runtime::TypeNameOf(const Pid& pid,
                                                 Owner by) const {
   return core_->TypeNameOf(pid, by);
+}
+
+EndedPage Runtime::ListEnded(const EndedFilter& filter, uint64_t before,
+                             size_t page_size) const {
+  return core_->results.List(filter, before, page_size,
+                             core_->catalog.type_names());
 }
 
 ProcessPage Runtime::ListProcesses(const ProcessFilter& filter,

@@ -176,6 +176,9 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
 
 absl::Status Runtime::Core::HoldNames(const StoredProcess& stored) {
   const records::RuntimeImage& image = stored.entry.runtime;
+  if (!image.labels.empty() && !HoldLabels(stored)) {
+    return Damaged(stored.pid, "has wrong labels");
+  }
   for (const std::string& name : image.names) {
     Pid holder;
     if (!names.RegisterNew(name, image.owner, stored.pid, holder).ok()) {
@@ -326,19 +329,7 @@ absl::Status Runtime::Core::Recover() {
   if (status.ok()) status = RecoverIds();
   if (status.ok()) status = RecoverLetters();
   if (!status.ok()) return status;
-  status = durable->store().ForEachOutcome(
-      [&](const Pid& pid, OutcomeEntry&& entry) {
-        results.Put(pid,
-                    {.kind = static_cast<EndKind>(entry.end.reason),
-                     .result = std::move(entry.end.result),
-                     .code = static_cast<absl::StatusCode>(entry.end.code),
-                     .message = std::move(entry.end.message),
-                     .steps = entry.steps,
-                     .started_unix_ns = entry.started_unix_ns,
-                     .ended_unix_ns = entry.end.unix_ns,
-                     .owner = entry.owner},
-                    /*keep=*/true, [](const Outcome&) {});
-      });
+  status = RecoverOutcomes();
   for (const auto& [why, count] : absent) {
     options.log(
         LogLevel::kError,

@@ -1,7 +1,8 @@
-// Brings the request ids, the message ids and the dead letters of the store
-// back before the runtime serves.
+// Brings the request ids, the message ids, the dead letters, the labels and the
+// results of the store back before the runtime serves.
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -82,6 +83,70 @@ absl::Status Runtime::Core::RecoverLetters() {
             message, letter.to, static_cast<DeadLetterReason>(letter.reason),
             letter.owner, position, unix_ns - std::min(unix_ns, age_ns));
       });
+}
+
+bool Runtime::Core::HoldLabels(const StoredProcess& stored) {
+  const records::RuntimeImage& image = stored.entry.runtime;
+  absl::StatusOr<Labels> kept = Labels::OfTexts(image.labels);
+  if (!kept.ok()) return false;
+  // They were accepted before, so they are kept even above the quota.
+  const bool is_counted =
+      processes.mailbox_bytes_of().TakeAnyway(image.owner, kept->ChargeBytes());
+  labels.Put(stored.pid, *std::move(kept),
+             is_counted ? image.owner : Owner::kNobody);
+  // A dormant process comes back with all bits.
+  if (const FoundProcess awake = processes.FindAwake(stored.pid)) {
+    awake->Want(Wanted::kLabelled);
+  }
+  return true;
+}
+
+absl::Status Runtime::Core::RecoverOutcomes() {
+  using Ended = std::pair<Pid, Outcome>;
+  std::vector<Ended> ended;
+  size_t bytes = 0;
+  // Sorts the newest to the end, and drops the oldest above the limit, which
+  // would be dropped anyway.
+  const auto sort_and_cut = [&] {
+    std::sort(ended.begin(), ended.end(), [](const Ended& a, const Ended& b) {
+      return a.second.ended_unix_ns < b.second.ended_unix_ns;
+    });
+    size_t dropped = 0;
+    while (dropped < ended.size() && bytes > limits.result_max_bytes()) {
+      bytes -= OutcomeTable::ChargeOf(ended[dropped++].second);
+    }
+    ended.erase(ended.begin(), ended.begin() + static_cast<ptrdiff_t>(dropped));
+  };
+  absl::Status status = durable->store().ForEachOutcome(
+      [&](const Pid& pid, OutcomeEntry&& entry) {
+        EndedTags tags{.name = std::move(entry.name), .labels = nullptr};
+        if (absl::StatusOr<Labels> kept = Labels::OfTexts(entry.labels);
+            kept.ok() && !kept->empty()) {
+          tags.labels = std::make_shared<const Labels>(*std::move(kept));
+        }
+        const bool has_tags = !tags.name.empty() || tags.labels != nullptr;
+        ended.emplace_back(
+            pid,
+            Outcome{.kind = static_cast<EndKind>(entry.end.reason),
+                    .result = std::move(entry.end.result),
+                    .code = static_cast<absl::StatusCode>(entry.end.code),
+                    .message = std::move(entry.end.message),
+                    .steps = entry.steps,
+                    .started_unix_ns = entry.started_unix_ns,
+                    .ended_unix_ns = entry.end.unix_ns,
+                    .owner = entry.owner,
+                    .type = catalog.type_names().NumberOf(entry.process_type),
+                    .tags = has_tags ? std::make_shared<const EndedTags>(
+                                           std::move(tags))
+                                     : nullptr});
+        bytes += OutcomeTable::ChargeOf(ended.back().second);
+        if (bytes / 2 > limits.result_max_bytes()) sort_and_cut();
+      });
+  sort_and_cut();
+  for (auto& [pid, outcome] : ended) {
+    results.Put(pid, std::move(outcome), /*keep=*/true, [](const Outcome&) {});
+  }
+  return status;
 }
 
 }  // namespace actord::runtime

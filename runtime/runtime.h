@@ -28,6 +28,7 @@
 #include "runtime/counters/stats.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/catalog.h"
+#include "runtime/process/listed/ended_info.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/owner_limits.h"
@@ -206,6 +207,9 @@ class Runtime {
   // stay dormant.
   ProcessPage ListProcesses(const ProcessFilter& filter, uint32_t first_slot,
                             size_t page_size) const;
+  // Lists a page of the ended processes whose results are kept: Results::List.
+  [[nodiscard]] EndedPage ListEnded(const EndedFilter& filter, uint64_t before,
+                                    size_t page_size) const;
   // Makes processes whose types are upgraded to one of `versions` take a turn,
   // so that idle processes upgrade without another event. Examines at most
   // kMaxLookedAt slots from `first_slot` on, and tells at most kMaxTold

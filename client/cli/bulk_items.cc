@@ -36,6 +36,20 @@ absl::Status TakePriority(Members& members, v1::SubmitRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status TakeLabels(Members& members, v1::SubmitRequest& request) {
+  const auto member = members.extract("labels");
+  if (member.empty()) return absl::OkStatus();
+  const absl::Status wrong = UsageError("\"labels\" is not an object of texts");
+  const Json json = Json::parse(member.mapped());
+  if (!json.is_object()) return wrong;
+  request.clear_labels();
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_string()) return wrong;
+    (*request.mutable_labels())[key] = value.get<std::string>();
+  }
+  return absl::OkStatus();
+}
+
 // Removes the member `key`, if present, and returns its bytes as they stand in
 // the line.
 std::optional<v1::Payload> TakePayload(Members& members,
@@ -64,6 +78,7 @@ absl::StatusOr<v1::SubmitRequest> ParseSubmitItem(
   status.Update(TakeText(*members, "method", request.mutable_method()));
   status.Update(TakeText(*members, "request_id", request.mutable_request_id()));
   status.Update(TakePriority(*members, request));
+  status.Update(TakeLabels(*members, request));
   if (auto input = TakePayload(*members, "input")) {
     *request.mutable_input() = *std::move(input);
   }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "client/calls/bulk.h"
 #include "client/cli/bulk_items.h"
@@ -11,6 +12,7 @@
 #include "client/cli/input.h"
 #include "client/cli/outcome.h"
 #include "client/commands/commands.h"
+#include "client/commands/labels/label_options.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
@@ -26,6 +28,7 @@ struct SubmitOptions {
   std::string content_type;
   std::string request_id;
   std::string name;
+  std::vector<std::string> labels;
   std::optional<int> priority;
   std::string file;
   size_t in_flight = 256;
@@ -142,6 +145,8 @@ ExitStatus RunSubmit(Invocation& invocation, const SubmitOptions& options) {
   request.set_method(options.method);
   request.set_request_id(options.request_id);
   request.set_name(options.name);
+  const absl::Status labels = ReadLabels(options.labels, request);
+  if (!labels.ok()) return invocation.Fail(labels);
   if (options.priority) request.set_priority(*options.priority);
   if (options.is_durable) request.set_durability(v1::DURABILITY_DURABLE);
   if (options.is_volatile) request.set_durability(v1::DURABILITY_VOLATILE);
@@ -161,7 +166,7 @@ leaves the process running.
 
 With --from-file, each line of FILE is a JSON object; the command line gives the defaults:
   {"type": "echo", "method": "run", "input": any JSON, "request_id": "order-17",
-   "priority": 20}
+   "priority": 20, "labels": {"tenant": "acme"}}
 Processes start in no particular order, because many requests are in flight at a time.
 -o jsonl writes a line for each item as it finishes, with "line", "pid" and "outcome" or
 "error"; -o name writes the PIDs. A summary goes to standard error. The exit status is 1 if
@@ -170,7 +175,7 @@ any item failed.
 Examples:
   actorctl submit echo '{"hello": "world"}' --wait
   actorctl submit wordcount @/usr/share/common-licenses/GPL-3 --wait
-  actorctl submit order @order.json --request-id order-17
+  actorctl submit order @order.json --request-id order-17 -l tenant=acme
   actorctl submit echo --from-file items.jsonl --wait -o jsonl > results.jsonl
   seq 1000 | sed 's/.*/{"input": &}/' | actorctl submit echo --from-file -
 )";
@@ -203,6 +208,12 @@ void AddSubmit(CLI::App& app, Action& chosen) {
       ->add_option("--name", options->name,
                    "Name of the process; fails if another process holds it")
       ->type_name("NAME");
+  command
+      ->add_option("-l,--label", options->labels,
+                   "A label for the process, by which ps and watch select; at "
+                   "most 8")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   command
       ->add_option("--priority", options->priority,
                    "From 0 (lowest) to 31 (highest, runs first) [16]")

@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/alarm.h"
 #include "client/commands/commands.h"
+#include "client/commands/labels/label_options.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
@@ -20,6 +21,7 @@ namespace {
 struct WatchCommandOptions {
   std::string process_type;
   std::string parent;
+  std::vector<std::string> labels;
   std::string resume;
   std::string duration;
   uint64_t count = 0;
@@ -184,6 +186,7 @@ ProcessWatchOptions WatchPrinter::Options() {
   ProcessWatchOptions watch;
   watch.process_type = options_.process_type;
   watch.parent_pid = options_.parent;
+  watch.labels = options_.labels;
   watch.resume_token = options_.resume;
   watch.skip_snapshot = options_.no_snapshot;
   watch.on_snapshot = [this] { Mark("SNAPSHOT"); };
@@ -276,6 +279,7 @@ void AddWatch(CLI::App& app, Action& chosen) {
   command
       ->add_option("--parent", options->parent, "Only children of this process")
       ->type_name("PID");
+  AddLabelFilter(*command, options->labels);
   command->add_flag("--no-snapshot", options->no_snapshot,
                     "Do not print processes that are live already");
   command

@@ -5,6 +5,9 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "client/output/text.h"
@@ -107,6 +110,22 @@ Json ValueJson(const Message& message, const FieldDescriptor& field,
   return nullptr;
 }
 
+// An object, in the order of the keys. All maps of the API have texts as keys.
+Json MapJson(const Message& message, const FieldDescriptor& field) {
+  Json json = Json::object();
+  const Reflection& reflection = *message.GetReflection();
+  const FieldDescriptor& key = *field.message_type()->map_key();
+  const FieldDescriptor& value = *field.message_type()->map_value();
+  std::map<std::string, Json> sorted;
+  for (int at = 0; at < reflection.FieldSize(message, &field); ++at) {
+    const Message& entry = reflection.GetRepeatedMessage(message, &field, at);
+    sorted[entry.GetReflection()->GetString(entry, &key)] =
+        ValueJson(entry, value, -1);
+  }
+  for (auto& [name, one] : sorted) json[name] = std::move(one);
+  return json;
+}
+
 }  // namespace
 
 std::string EnumName(const EnumDescriptor& type, int number) {
@@ -135,7 +154,9 @@ Json ToJson(const Message& message) {
   const Reflection& reflection = *message.GetReflection();
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
-    if (field.is_repeated()) {
+    if (field.is_map()) {
+      json[field.name()] = MapJson(message, field);
+    } else if (field.is_repeated()) {
       Json& list = json[field.name()] = Json::array();
       const int size = reflection.FieldSize(message, &field);
       for (int at = 0; at < size; ++at) {

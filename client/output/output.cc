@@ -28,6 +28,7 @@ ListWriter::ListWriter(std::ostream& out, const OutputStyle& style,
     : out_(out), style_(style), columns_(std::move(columns)) {
   for (const Column& column : columns_) {
     widths_.push_back(Width(column.heading));
+    hidden_.push_back(column.wide_only && style_.format != Format::kWide);
   }
 }
 
@@ -63,7 +64,10 @@ void ListWriter::AddRow(std::vector<std::string> cells) {
 }
 
 void ListWriter::EndPage() {
-  if (!page_.empty() && !headings_written_) WriteHeadings();
+  if (!page_.empty() && !headings_written_) {
+    HideEmptyColumns();
+    WriteHeadings();
+  }
   for (const auto& cells : page_) WriteRow(cells, false);
   page_.clear();
 }
@@ -72,6 +76,15 @@ void ListWriter::Finish() {
   EndPage();
   if (style_.format == Format::kJson) out_ << (first_ ? "[]\n" : "\n]\n");
   if (style_.format == Format::kYaml && first_) out_ << "[]\n";
+}
+
+void ListWriter::HideEmptyColumns() {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (!columns_[i].if_filled) continue;
+    hidden_[i] =
+        std::all_of(page_.begin(), page_.end(),
+                    [i](const auto& cells) { return cells[i].empty(); });
+  }
 }
 
 void ListWriter::WriteHeadings() {
@@ -84,7 +97,7 @@ void ListWriter::WriteHeadings() {
 void ListWriter::WriteRow(const std::vector<std::string>& cells, bool bold) {
   std::string line;
   for (size_t i = 0; i < cells.size(); ++i) {
-    if (columns_[i].wide_only && style_.format != Format::kWide) continue;
+    if (hidden_[i]) continue;
     const std::string padding(widths_[i] - Width(cells[i]), ' ');
     line += columns_[i].number ? padding + cells[i] : cells[i] + padding;
     line.append(kGap, ' ');

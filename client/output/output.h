@@ -31,6 +31,8 @@ struct Column {
   bool wide_only = false;
   // Aligned to the right.
   bool number = false;
+  // Shown only if a row of the first page has a text in it.
+  bool if_filled = false;
 };
 
 // One item of a list. Add calls each function at most once.
@@ -56,12 +58,14 @@ class ListWriter {
 
  private:
   void AddRow(std::vector<std::string> cells);
+  void HideEmptyColumns();
   void WriteHeadings();
   void WriteRow(const std::vector<std::string>& cells, bool bold);
 
   std::ostream& out_;
   const OutputStyle style_;
   const std::vector<Column> columns_;
+  std::vector<bool> hidden_;
   bool first_ = true;
   bool empty_ = true;
   bool headings_written_ = false;

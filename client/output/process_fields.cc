@@ -1,5 +1,7 @@
 #include "client/output/process_fields.h"
 
+#include <map>
+
 #include "client/output/message_json.h"
 #include "client/output/text.h"
 
@@ -9,6 +11,17 @@ std::string DurabilityText(const v1::Process& process) {
   return process.durability() == v1::DURABILITY_UNSPECIFIED
              ? "-"
              : EnumName(process.durability());
+}
+
+std::string LabelsText(const v1::Process& process) {
+  const std::map<std::string, std::string> sorted(process.labels().begin(),
+                                                  process.labels().end());
+  std::string text;
+  for (const auto& [key, value] : sorted) {
+    text += (text.empty() ? "" : ",") + key;
+    text += "=" + value;
+  }
+  return text;
 }
 
 std::vector<std::pair<std::string, std::string>> ProcessFields(
@@ -41,6 +54,9 @@ std::vector<std::pair<std::string, std::string>> ProcessFields(
     fields.emplace_back(name, std::move(joined));
   };
   add("Names", process.names());
+  if (!process.labels().empty()) {
+    fields.emplace_back("Labels", OneLine(LabelsText(process)));
+  }
   if (!process.plugin().empty()) {
     fields.emplace_back(
         "Plugin", OneLine(process.plugin() + " " + process.plugin_version()));

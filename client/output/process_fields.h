@@ -15,6 +15,9 @@ namespace actord::client {
 // "VOLATILE", "DURABLE", or "-" from a daemon that does not report it.
 std::string DurabilityText(const v1::Process& process);
 
+// "a=1,b=2", in the order of the keys; "": none.
+std::string LabelsText(const v1::Process& process);
+
 // Names and values for WriteFields. `now` is the time from which the age is
 // computed.
 std::vector<std::pair<std::string, std::string>> ProcessFields(

@@ -121,6 +121,7 @@ grpc::Status ProcessWatch::Watch::Listen(Cancellation& stop, bool& served) {
   v1::WatchProcessesRequest request;
   request.set_process_type(options_.process_type);
   request.set_parent_pid(options_.parent_pid);
+  for (const std::string& label : options_.labels) request.add_labels(label);
   request.set_resume_token(resume_token_);
   request.set_skip_snapshot(options_.skip_snapshot);
   grpc::ClientContext context;

@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -37,6 +38,8 @@ struct ProcessWatchOptions {
   std::string process_type;
   // Only children of this PID; "": all.
   std::string parent_pid;
+  // Only processes with each of these labels, KEY=VALUE or KEY; none: all.
+  std::vector<std::string> labels;
   // The resume_token() of an earlier watch with the same filters, at which to
   // begin. "": now, with a snapshot.
   std::string resume_token;

@@ -71,7 +71,8 @@ std::string PercentDecoded(std::string_view text, Plus plus) {
   return decoded;
 }
 
-absl::StatusOr<Parameters> ReadParameters(std::string_view query) {
+absl::StatusOr<Parameters> ReadParameters(std::string_view query,
+                                          std::string_view several) {
   Parameters parameters;
   for (const absl::string_view pair :
        absl::StrSplit(absl::string_view(query.data(), query.size()), '&',
@@ -82,7 +83,7 @@ absl::StatusOr<Parameters> ReadParameters(std::string_view query) {
     const bool is_known =
         std::any_of(parameters.begin(), parameters.end(),
                     [&](const auto& other) { return other.first == name; });
-    if (is_known) {
+    if (is_known && name != several) {
       return absl::InvalidArgumentError(
           absl::StrCat("the parameter ", name, " is given twice"));
     }

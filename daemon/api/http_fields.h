@@ -33,8 +33,9 @@ std::string PercentDecoded(std::string_view text, Plus plus);
 
 // The parameters of a query, or of a form, in their order.
 using Parameters = std::vector<std::pair<std::string, std::string>>;
-// INVALID_ARGUMENT: a parameter is given twice.
-absl::StatusOr<Parameters> ReadParameters(std::string_view query);
+// INVALID_ARGUMENT: a parameter is given twice, and is not `several`.
+absl::StatusOr<Parameters> ReadParameters(std::string_view query,
+                                          std::string_view several = {});
 
 // Reads Connect-Timeout-Ms, which has at most ten digits. Without the header,
 // and above `most`: `most`.

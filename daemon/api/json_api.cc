@@ -49,11 +49,14 @@ std::shared_ptr<AdminCall> Answered(const AdminCalls::Done& done,
 // browser that watches again sends the id of the last event.
 absl::StatusOr<std::string> StreamRequestOf(const AdminRequest& request) {
   nlohmann::json fields = nlohmann::json::object();
-  absl::StatusOr<Parameters> parameters = ReadParameters(request.query);
+  absl::StatusOr<Parameters> parameters =
+      ReadParameters(request.query, "labels");
   if (!parameters.ok()) return parameters.status();
   for (const auto& [name, value] : *parameters) {
-    // Texts are no truth values in JSON.
-    if (value == "true" || value == "false") {
+    if (name == "labels") {
+      fields[name].push_back(value);
+      // Texts are no truth values in JSON.
+    } else if (value == "true" || value == "false") {
       fields[name] = value == "true";
     } else {
       fields[name] = value;

@@ -138,6 +138,9 @@ class ActorService final : public RoutedService {
   absl::Status ListProcesses(const Caller& caller,
                              v1::ListProcessesRequest& request,
                              v1::ListProcessesResponse& response);
+  absl::Status ListEnded(const Access& access,
+                         const v1::ListProcessesRequest& request,
+                         v1::ListProcessesResponse& response);
   absl::Status GetStatus(const Caller& caller, v1::GetStatusRequest& request,
                          v1::GetStatusResponse& response);
   absl::Status ListQuarantine(const Caller& caller,

@@ -96,9 +96,42 @@ absl::Status ActorService::GetProcess(const Caller& caller,
   return absl::OkStatus();
 }
 
+absl::Status ActorService::ListEnded(const Access& access,
+                                     const v1::ListProcessesRequest& request,
+                                     v1::ListProcessesResponse& response) {
+  runtime::EndedFilter filter;
+  filter.by = access.sees();
+  // An owner that the caller does not see, or that is not known, has no
+  // processes.
+  bool has_any = true;
+  if (!request.owner().empty()) {
+    filter.owner = access.FindOwner(request.owner());
+    has_any = filter.owner.has_value();
+  }
+  Paging paging;
+  absl::Status status =
+      ReadListEnded(request, runtime_.options().incarnation, filter, paging);
+  if (!status.ok() || !has_any) return status;
+  const runtime::EndedPage page =
+      runtime_.ListEnded(filter, paging.position, paging.page_size);
+  const OwnerLabels owner_labels = access.owner_labels();
+  for (const runtime::EndedInfo& info : page.processes) {
+    v1::Process* const process = response.add_processes();
+    WriteEnded(info, process);
+    owner_labels.Write(info.owner, process);
+  }
+  if (page.next != 0) {
+    response.set_next_page_token(MakePageToken(page.next, paging.scope));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ActorService::ListProcesses(const Caller& caller,
                                          v1::ListProcessesRequest& request,
                                          v1::ListProcessesResponse& response) {
+  if (IsForEnded(request)) {
+    return ListEnded(caller.access(), request, response);
+  }
   runtime::ProcessFilter filter;
   filter.by = caller.access().sees();
   Paging paging;

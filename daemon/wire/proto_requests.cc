@@ -2,13 +2,10 @@
 
 #include <actord/text.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_check.h"
 #include "daemon/wire/proto_time.h"
 #include "runtime/actors/names.h"
@@ -24,8 +21,6 @@ namespace reason = runtime::reason;
 constexpr size_t kMaxRequestIdBytes = 128;
 constexpr int kMaxInitialMessages = 100;
 constexpr int kMaxBatchItems = 1000;
-constexpr int kDefaultPageSize = 100;
-constexpr int kMaxPageSize = 1000;
 
 absl::Status CheckRequired(std::string_view field, const std::string& text,
                            size_t max_bytes) {
@@ -88,28 +83,6 @@ absl::Status TakeMessages(v1::SubmitRequest* request,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<runtime::ProcessState>> ReadState(
-    v1::ProcessState state) {
-  switch (state) {
-    case v1::PROCESS_STATE_UNSPECIFIED:
-      return std::nullopt;
-    case v1::PROCESS_STATE_READY:
-      return runtime::ProcessState::kReady;
-    case v1::PROCESS_STATE_RUNNING:
-      return runtime::ProcessState::kRunning;
-    case v1::PROCESS_STATE_BLOCKED:
-      return runtime::ProcessState::kBlocked;
-    case v1::PROCESS_STATE_IDLE:
-      return runtime::ProcessState::kIdle;
-    case v1::PROCESS_STATE_DORMANT:
-      return runtime::ProcessState::kDormant;
-    case v1::PROCESS_STATE_QUARANTINED:
-      return runtime::ProcessState::kQuarantined;
-    default:
-      return Wrong("state", "is not a state that this daemon knows");
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
@@ -140,6 +113,14 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
     status = runtime::CheckName("name", request->name());
     if (!status.ok()) return status;
     submit.name = std::move(*request->mutable_name());
+  }
+  if (!request->labels().empty()) {
+    std::vector<std::pair<std::string, std::string>> labels(
+        request->labels().begin(), request->labels().end());
+    absl::StatusOr<runtime::Labels> read =
+        runtime::Labels::Of("labels", std::move(labels));
+    if (!read.ok()) return read.status();
+    submit.labels = *std::move(read);
   }
   switch (request->durability()) {
     case v1::DURABILITY_UNSPECIFIED:
@@ -264,70 +245,6 @@ absl::StatusOr<Completion> ReadCompleteYield(
       break;
   }
   return Wrong("outcome", "is required: either result or error");
-}
-
-absl::Status ReadPaging(int32_t page_size, const std::string& page_token,
-                        uint64_t scope, Paging& paging) {
-  if (page_size < 0) return Wrong("page_size", "must not be negative");
-  const int size = page_size == 0 ? kDefaultPageSize : page_size;
-  const absl::StatusOr<uint64_t> position = ReadPageToken(page_token, scope);
-  if (!position.ok()) return position.status();
-  paging.position = *position;
-  paging.page_size = static_cast<size_t>(std::min(size, kMaxPageSize));
-  paging.scope = scope;
-  return absl::OkStatus();
-}
-
-absl::Status ReadListProcesses(const v1::ListProcessesRequest& request,
-                               uint32_t incarnation,
-                               runtime::ProcessFilter& filter, Paging& paging) {
-  absl::Status status =
-      CheckLength("process_type", request.process_type(), kMaxNameBytes);
-  if (!status.ok()) return status;
-  filter.process_type = request.process_type();
-  const auto state = ReadState(request.state());
-  if (!state.ok()) return state.status();
-  filter.state = *state;
-  if (!request.parent_pid().empty()) {
-    const auto parent = ReadPid("parent_pid", request.parent_pid());
-    if (!parent.ok()) return parent.status();
-    filter.parent = *parent;
-  }
-  const uint64_t scope =
-      absl::HashOf(absl::string_view("processes"), incarnation,
-                   filter.process_type, filter.state, filter.parent, filter.by);
-  return ReadPaging(request.page_size(), request.page_token(), scope, paging);
-}
-
-absl::Status ReadListYields(const v1::ListYieldsRequest& request,
-                            uint32_t incarnation, runtime::YieldFilter& filter,
-                            Paging& paging) {
-  const std::string& command = request.command();
-  absl::Status status = CheckLength("command", command, kMaxNameBytes);
-  if (!status.ok()) return status;
-  if (const size_t star = command.find('*');
-      star != std::string::npos && star + 1 != command.size()) {
-    return Wrong("command", "may have a * at its end only");
-  }
-  filter.command = command;
-  if (!request.pid().empty()) {
-    const auto pid = ReadPid("pid", request.pid());
-    if (!pid.ok()) return pid.status();
-    filter.pid = *pid;
-  }
-  const uint64_t scope = absl::HashOf(absl::string_view("yields"), incarnation,
-                                      filter.command, filter.pid, filter.by);
-  return ReadPaging(request.page_size(), request.page_token(), scope, paging);
-}
-
-absl::Status ReadListNames(const v1::ListNamesRequest& request,
-                           uint32_t incarnation, runtime::Owner by,
-                           Paging& paging) {
-  absl::Status status = CheckLength("prefix", request.prefix(), kMaxNameBytes);
-  if (!status.ok()) return status;
-  const uint64_t scope = absl::HashOf(absl::string_view("names"), incarnation,
-                                      request.prefix(), by);
-  return ReadPaging(request.page_size(), request.page_token(), scope, paging);
 }
 
 absl::StatusOr<ShutdownOrder> ReadShutdown(const v1::ShutdownRequest& request,

@@ -76,6 +76,18 @@ struct Paging {
 // caller: a token of another owner is refused.
 absl::Status ReadPaging(int32_t page_size, const std::string& page_token,
                         uint64_t scope, Paging& paging);
+// Fills `selectors` with the field `labels` of a list or a watch.
+absl::Status ReadLabelSelectors(
+    const google::protobuf::RepeatedPtrField<std::string>& labels,
+    std::vector<runtime::LabelSelector>& selectors);
+// True: the request lists ended processes, for ReadListEnded.
+inline bool IsForEnded(const v1::ListProcessesRequest& request) {
+  return request.state() == v1::PROCESS_STATE_ENDED;
+}
+// Fills all but the `owner` and the `by` of the filter, which are set before.
+absl::Status ReadListEnded(const v1::ListProcessesRequest& request,
+                           uint32_t incarnation, runtime::EndedFilter& filter,
+                           Paging& paging);
 absl::Status ReadListProcesses(const v1::ListProcessesRequest& request,
                                uint32_t incarnation,
                                runtime::ProcessFilter& filter, Paging& paging);

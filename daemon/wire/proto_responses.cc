@@ -52,6 +52,48 @@ v1::FailureReason ToFailureReason(runtime::EndKind kind) {
 
 }  // namespace
 
+v1::ProcessEnd ToProcessEnd(runtime::EndKind kind) {
+  switch (kind) {
+    case runtime::EndKind::kResult:
+      return v1::PROCESS_END_DONE;
+    case runtime::EndKind::kFailed:
+      return v1::PROCESS_END_FAILED;
+    case runtime::EndKind::kThrew:
+      return v1::PROCESS_END_EXCEPTION;
+    case runtime::EndKind::kCancelled:
+      return v1::PROCESS_END_CANCELLED;
+    case runtime::EndKind::kTerminated:
+      return v1::PROCESS_END_TERMINATED;
+    case runtime::EndKind::kInitRefused:
+      return v1::PROCESS_END_INIT_REFUSED;
+    case runtime::EndKind::kLimit:
+      return v1::PROCESS_END_LIMIT_REACHED;
+  }
+  return v1::PROCESS_END_UNSPECIFIED;
+}
+
+void WriteLabels(const runtime::SharedLabels& labels, LabelMap* proto) {
+  if (labels == nullptr) return;
+  labels->ForEach([&](std::string_view key, std::string_view value) {
+    (*proto)[std::string(key)] = value;
+  });
+}
+
+void WriteEnded(const runtime::EndedInfo& info, v1::Process* proto) {
+  proto->set_pid(runtime::FormatPid(info.pid));
+  proto->set_process_type(info.process_type);
+  proto->set_state(v1::PROCESS_STATE_ENDED);
+  *proto->mutable_create_time() = ToProtoTimestamp(info.started_unix_ns);
+  proto->set_steps(info.steps);
+  if (!info.name.empty()) proto->add_names(info.name);
+  proto->set_durability(DurabilityOf(info.pid));
+  WriteLabels(info.labels, proto->mutable_labels());
+  proto->set_end(ToProcessEnd(info.kind));
+  *proto->mutable_end_time() = ToProtoTimestamp(info.ended_unix_ns);
+  proto->set_end_code(static_cast<int>(info.code));
+  proto->set_end_message(ToUtf8(info.message));
+}
+
 void WritePayload(runtime::Payload payload, v1::Payload* proto) {
   proto->set_data(std::move(payload.bytes));
   proto->set_content_type(ToUtf8(payload.content_type));
@@ -126,6 +168,7 @@ void WriteProcess(const runtime::ProcessInfo& info, v1::Process* proto) {
   write(info.monitors, proto->mutable_monitored_pids());
   write(info.monitored_by, proto->mutable_monitor_pids());
   proto->set_durability(DurabilityOf(info.pid));
+  WriteLabels(info.labels, proto->mutable_labels());
 }
 
 void WriteYield(runtime::ExternalYield yield, v1::Yield* proto) {

@@ -5,6 +5,9 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <google/protobuf/map.h>
+
+#include <string>
 #include <string_view>
 
 #include "actord/v1/actor_service.pb.h"
@@ -12,6 +15,11 @@
 
 namespace actord::daemon {
 
+using LabelMap = google::protobuf::Map<std::string, std::string>;
+void WriteLabels(const runtime::SharedLabels& labels, LabelMap* proto);
+v1::ProcessEnd ToProcessEnd(runtime::EndKind kind);
+// Writes an ended process.
+void WriteEnded(const runtime::EndedInfo& info, v1::Process* proto);
 void WritePayload(runtime::Payload payload, v1::Payload* proto);
 // Writes the failure of a process. Precondition: the kind is not kResult.
 void WriteFailure(runtime::EndKind kind, absl::StatusCode code,

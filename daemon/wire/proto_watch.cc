@@ -38,11 +38,16 @@ uint32_t HashOn(uint32_t hash, std::string_view text) {
 uint32_t ScopeOf(const runtime::ProcessFilter& filter, std::string_view owner) {
   constexpr uint32_t kBasis = 2166136261;
   // A space separates the filters, because no name contains a space.
-  const uint32_t scope =
+  uint32_t scope =
       HashOn(kBasis, absl::StrCat(filter.process_type, " ",
                                   filter.parent.empty()
                                       ? ""
                                       : runtime::FormatPid(filter.parent)));
+  // Neither a name nor a label has this separator.
+  for (const runtime::LabelSelector& label : filter.labels) {
+    scope = HashOn(scope, absl::StrCat("\n", label.key, label.value ? "=" : "",
+                                       label.value.value_or("")));
+  }
   return owner.empty() ? scope : HashOn(HashOn(scope, " "), owner);
 }
 
@@ -96,9 +101,11 @@ void WriteStarted(const runtime::LifecycleEvent& event,
   }
   proto->set_priority(event.priority);
   *proto->mutable_create_time() = ToProtoTimestamp(event.started_unix_ns);
+  WriteLabels(event.labels, proto->mutable_labels());
 }
 
-void WriteEnded(const runtime::LifecycleEvent& event, v1::ProcessEnded* proto) {
+void WriteEndedEvent(const runtime::LifecycleEvent& event,
+                     v1::ProcessEnded* proto) {
   proto->set_pid(runtime::FormatPid(event.pid));
   proto->set_process_type(event.process_type);
   if (!event.parent.empty()) {
@@ -111,6 +118,7 @@ void WriteEnded(const runtime::LifecycleEvent& event, v1::ProcessEnded* proto) {
     WriteFailure(event.end, event.code, event.message,
                  proto->mutable_failure());
   }
+  WriteLabels(event.labels, proto->mutable_labels());
 }
 
 }  // namespace
@@ -129,6 +137,8 @@ absl::StatusOr<WatchOrder> ReadWatch(const v1::WatchProcessesRequest& request,
     if (!parent.ok()) return parent.status();
     order.filter.parent = *parent;
   }
+  status = ReadLabelSelectors(request.labels(), order.filter.labels);
+  if (!status.ok()) return status;
   order.skip_snapshot = request.skip_snapshot();
   order.scope = ScopeOf(order.filter, owner);
   if (!request.resume_token().empty()) {
@@ -152,7 +162,7 @@ void WriteEvent(const runtime::LifecycleEvent& event, v1::ProcessEvent* proto) {
       WriteStarted(event, proto->mutable_started());
       return;
     case runtime::LifecycleEvent::Kind::kEnded:
-      WriteEnded(event, proto->mutable_ended());
+      WriteEndedEvent(event, proto->mutable_ended());
       return;
   }
 }

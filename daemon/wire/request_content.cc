@@ -35,6 +35,12 @@ runtime::Fingerprint Fingerprint(const runtime::SipKey& key,
     parts.insert(parts.end(), {message.topic, message.payload.bytes,
                                message.payload.content_type});
   }
+  // Without labels the content is that of earlier versions.
+  const std::vector<std::string> labels = request.labels.Texts();
+  if (!labels.empty()) {
+    parts.emplace_back("labels");
+    parts.insert(parts.end(), labels.begin(), labels.end());
+  }
   return runtime::FingerprintOf(key, parts);
 }
 

@@ -26,13 +26,15 @@ bool IsFor(const ProcessFilter& filter, const LifecycleEvent& event) {
   return Sees(filter.by, event.owner) &&
          (filter.process_type.empty() ||
           filter.process_type == event.process_type) &&
-         (filter.parent.empty() || filter.parent == event.parent);
+         (filter.parent.empty() || filter.parent == event.parent) &&
+         Match(filter.labels, event.labels);
 }
 
 }  // namespace
 
-LifecycleLog::LifecycleLog(const LiveLimits& limits, const Clock& clock)
-    : limits_(limits), clock_(clock) {}
+LifecycleLog::LifecycleLog(const LiveLimits& limits, const Clock& clock,
+                           const LabelTable* labels)
+    : limits_(limits), clock_(clock), labels_(labels) {}
 
 LifecycleLog::~LifecycleLog() {
   SystemThread thread;
@@ -61,6 +63,7 @@ void LifecycleLog::Started(const Process& process, const Pid& pid) {
   event.process_type = type.name;
   event.started_unix_ns =
       process.started_unix_ns.load(std::memory_order_relaxed);
+  if (labels_ != nullptr) event.labels = labels_->Of(process, pid);
   event.method = type.descriptor->methods[method].name;
   event.priority = process.Priority();
   Append(std::move(event));
@@ -79,6 +82,7 @@ void LifecycleLog::Ended(const Process& process, const Pid& pid,
   if (const ProcessType* type = process.type.load(std::memory_order_relaxed)) {
     event.process_type = type->name;
   }
+  event.labels = outcome.labels();
   event.started_unix_ns = outcome.started_unix_ns;
   event.end = outcome.kind;
   event.code = outcome.code;
@@ -90,7 +94,8 @@ void LifecycleLog::Ended(const Process& process, const Pid& pid,
 
 size_t LifecycleLog::ChargeOf(const LifecycleEvent& event) {
   return sizeof(LifecycleEvent) + event.process_type.size() +
-         event.method.size() + event.message.size();
+         event.method.size() + event.message.size() +
+         (event.labels == nullptr ? 0 : event.labels->ChargeBytes());
 }
 
 void LifecycleLog::Append(LifecycleEvent event) {

@@ -48,6 +48,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/actors/label_table.h"
 #include "runtime/counters/stats.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/pid.h"
@@ -68,6 +69,7 @@ struct LifecycleEvent {
   Pid parent;  // empty: submitted from outside
   Owner owner = Owner::kNobody;
   std::string process_type;
+  SharedLabels labels;  // null: none
   uint64_t started_unix_ns = 0;
 
   // Fields of kStarted, which means that Init has succeeded.
@@ -123,7 +125,9 @@ class LifecycleLog {
     uint64_t end = 0;  // the end of the log
   };
 
-  LifecycleLog(const LiveLimits& limits, const Clock& clock);
+  // `labels`: of the processes; null: none has labels. Borrowed.
+  LifecycleLog(const LiveLimits& limits, const Clock& clock,
+               const LabelTable* labels = nullptr);
   // Precondition: no reader is open.
   ~LifecycleLog();
   LifecycleLog(const LifecycleLog&) = delete;
@@ -215,6 +219,7 @@ class LifecycleLog {
 
   const LiveLimits& limits_;
   const Clock& clock_;
+  const LabelTable* const labels_;
   // Written under the lock. See (2).
   Atomic<bool> recording_{false};
 

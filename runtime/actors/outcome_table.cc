@@ -9,8 +9,9 @@
 
 namespace actord::runtime {
 
-OutcomeTable::OutcomeTable(uint32_t first_number)
-    : first_(first_number), buckets_(kFirstBuckets, first_number - 1) {}
+OutcomeTable::OutcomeTable(uint64_t first_number)
+    : first_(first_number),
+      buckets_(kFirstBuckets, static_cast<uint32_t>(first_number - 1)) {}
 
 Outcome OutcomeTable::Unpack(const Kept& kept) {
   Outcome outcome{.kind = kept.kind,
@@ -20,22 +21,53 @@ Outcome OutcomeTable::Unpack(const Kept& kept) {
                   .steps = kept.steps,
                   .started_unix_ns = kept.started_unix_ns,
                   .ended_unix_ns = kept.ended_unix_ns,
-                  .owner = kept.owner};
-  if (kept.text != nullptr) {
-    outcome.result = kept.text->result;
-    outcome.message = kept.text->message;
+                  .owner = kept.owner,
+                  .type = static_cast<uint16_t>(kept.type)};
+  if (kept.text == nullptr) return outcome;
+  outcome.tags = kept.text->tags;
+  if (kept.kind == EndKind::kResult) {
+    outcome.result = kept.text->payload;
+  } else {
+    outcome.message = kept.text->payload.bytes;
   }
   return outcome;
 }
 
 size_t OutcomeTable::ChargeOf(const Kept& kept) {
-  return kept.text == nullptr ? kOverheadBytes
-                              : ChargeOf(kept.text->result, kept.text->message);
+  return kept.text == nullptr
+             ? kOverheadBytes
+             : ChargeOf(kept.text->payload, kept.text->tags.get());
 }
 
-size_t OutcomeTable::ChargeOf(const Payload& result, std::string_view message) {
-  return kOverheadBytes + result.bytes.size() + result.content_type.size() +
-         message.size();
+size_t OutcomeTable::ChargeOf(const Payload& payload, const EndedTags* tags) {
+  return kOverheadBytes + payload.bytes.size() + payload.content_type.size() +
+         (tags == nullptr ? 0 : tags->ChargeBytes());
+}
+
+size_t OutcomeTable::ChargeOf(const Outcome& outcome) {
+  return outcome.kind == EndKind::kResult
+             ? ChargeOf(outcome.result, outcome.tags.get())
+             : ChargeOf({}, outcome.tags.get()) + outcome.message.size();
+}
+
+OutcomeTable::Seen OutcomeTable::See(uint64_t number) const {
+  ACTORD_ASSERT(number - first_ < kept_.size(),
+                "outcome_table.h: an outcome has the number");
+  const Kept& kept = kept_[number - first_];
+  const Text* const text = kept.text.get();
+  return {.pid = kept.pid,
+          .since_ns = kept.since_ns,
+          .started_unix_ns = kept.started_unix_ns,
+          .ended_unix_ns = kept.ended_unix_ns,
+          .steps = kept.steps,
+          .kind = kept.kind,
+          .code = static_cast<absl::StatusCode>(kept.code),
+          .owner = kept.owner,
+          .type = static_cast<uint16_t>(kept.type),
+          .message = text == nullptr || kept.kind == EndKind::kResult
+                         ? std::string_view()
+                         : std::string_view(text->payload.bytes),
+          .tags = text == nullptr ? nullptr : text->tags.get()};
 }
 
 void OutcomeTable::Add(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
@@ -49,21 +81,25 @@ void OutcomeTable::Add(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
   kept.since_ns = now_ns;
   kept.started_unix_ns = outcome.started_unix_ns;
   kept.ended_unix_ns = outcome.ended_unix_ns;
-  kept.steps = outcome.steps;
+  kept.steps = std::min(outcome.steps, kMaxSteps);
+  kept.type = outcome.type;
   kept.kind = outcome.kind;
   kept.owner = outcome.owner;
   kept.code = static_cast<uint8_t>(outcome.code);
-  if (!outcome.result.bytes.empty() || !outcome.result.content_type.empty() ||
-      !outcome.message.empty()) {
+  Payload payload = outcome.kind == EndKind::kResult
+                        ? std::move(outcome.result)
+                        : Payload{std::move(outcome.message), {}};
+  if (!payload.bytes.empty() || !payload.content_type.empty() ||
+      outcome.tags != nullptr) {
     kept.text = std::make_unique<Text>(
-        Text{std::move(outcome.result), std::move(outcome.message)});
+        Text{std::move(payload), std::move(outcome.tags)});
   }
   if (++unlinked_ >= kLinkedAtOnce) LinkNewest();
 }
 
 void OutcomeTable::LinkNewest() {
   if (kept_.size() > buckets_.size()) {
-    buckets_.assign(buckets_.size() * 2, first_ - 1);
+    buckets_.assign(buckets_.size() * 2, static_cast<uint32_t>(first_ - 1));
     unlinked_ = kept_.size();
   }
   ACTORD_ASSERT_HOT((buckets_.size() & (buckets_.size() - 1)) == 0 &&
@@ -122,7 +158,8 @@ void OutcomeTable::ShrinkIfEmpty() {
   if (!kept_.empty() || buckets_.size() == kFirstBuckets) return;
   // Filled with first_ - 1, because old numbers mean nothing in a table of
   // another size.
-  std::vector<uint32_t>(kFirstBuckets, first_ - 1).swap(buckets_);
+  std::vector<uint32_t>(kFirstBuckets, static_cast<uint32_t>(first_ - 1))
+      .swap(buckets_);
 }
 
 }  // namespace actord::runtime

@@ -1,11 +1,45 @@
 // performance-notes: Rare code moved out.
 #include "runtime/actors/results.h"
 
+#include <actord/text.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "runtime/process/process_info.h"
+
 namespace actord::runtime {
+namespace {
+
+bool IsListed(const EndedFilter& filter, uint16_t type,
+              const OutcomeTable::Seen& seen) {
+  return Sees(filter.by, seen.owner) && (type == 0 || type == seen.type) &&
+         (!filter.kind || *filter.kind == seen.kind) &&
+         (!filter.owner || *filter.owner == seen.owner) &&
+         Match(filter.labels,
+               seen.tags == nullptr ? nullptr : seen.tags->labels);
+}
+
+// Without the name of its type.
+EndedInfo EndedInfoOf(const OutcomeTable::Seen& seen) {
+  EndedInfo info;
+  info.pid = seen.pid;
+  info.owner = seen.owner;
+  if (seen.tags != nullptr) {
+    info.name = seen.tags->name;
+    info.labels = seen.tags->labels;
+  }
+  info.kind = seen.kind;
+  info.code = seen.code;
+  info.message = CutUtf8(seen.message, EndedInfo::kMaxMessageBytes);
+  info.steps = seen.steps;
+  info.started_unix_ns = seen.started_unix_ns;
+  info.ended_unix_ns = seen.ended_unix_ns;
+  return info;
+}
+
+}  // namespace
 
 Results::Results(const LiveLimits& limits, const Clock& clock,
                  std::function<void()> first_is_kept)
@@ -144,6 +178,49 @@ void Results::AbandonAll(const absl::Status& status) {
   for (auto& [pid, list] : waiters) {
     for (Waiter& waiter : list) std::move(waiter.done)(status);
   }
+}
+
+bool Results::ListSome(const EndedFilter& filter, uint16_t type,
+                       size_t page_size, EndedPage& page,
+                       std::vector<uint16_t>& types) const {
+  const uint64_t now_ns = clock_.CoarseMonotonicNs();
+  const MutexLock lock(mutex_);
+  page.next = std::min(page.next, kept_.first() + kept_.size());
+  for (size_t looked = 0; looked < kLookedAtOnce; ++looked) {
+    // When one is too old, the others are even older.
+    if (page.next <= kept_.first() ||
+        kept_.See(page.next - 1).since_ns + limits_.result_ttl_ns() <= now_ns) {
+      page.next = 0;
+      return false;
+    }
+    const OutcomeTable::Seen seen = kept_.See(page.next - 1);
+    if (IsListed(filter, type, seen)) {
+      if (page.processes.size() == page_size) return false;
+      page.processes.push_back(EndedInfoOf(seen));
+      types.push_back(seen.type);
+    }
+    --page.next;
+  }
+  return true;
+}
+
+EndedPage Results::List(const EndedFilter& filter, uint64_t before,
+                        size_t page_size, const TypeNames& names) const {
+  EndedPage page;
+  uint16_t type = 0;
+  if (!filter.process_type.empty()) {
+    type = names.Find(filter.process_type);
+    if (type == 0) return page;
+  }
+  page.next = before == 0 ? UINT64_MAX : before;
+  std::vector<uint16_t> types;
+  for (size_t looked = 0; looked < kMaxLookedAt; looked += kLookedAtOnce) {
+    if (!ListSome(filter, type, page_size, page, types)) break;
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    page.processes[i].process_type = names.NameOf(types[i]);
+  }
+  return page;
 }
 
 size_t Results::kept() const {

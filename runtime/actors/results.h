@@ -23,6 +23,8 @@
 #include "absl/functional/function_ref.h"
 #include "runtime/actors/outcome_table.h"
 #include "runtime/process/callbacks.h"
+#include "runtime/process/listed/ended_info.h"
+#include "runtime/process/listed/type_names.h"
 #include "runtime/process/outcome.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/clock.h"
@@ -61,6 +63,13 @@ class Results {
   // Calls back all awaiters that still wait, with `status`.
   void AbandonAll(const absl::Status& status);
 
+  // A page of the kept results, the newest first, from below the number
+  // `before`; 0: from the newest on. A result that is kept during the whole
+  // walk over all pages is listed once, and one that comes meanwhile is not.
+  // One call looks at kMaxLookedAt results at most, a few at a time.
+  [[nodiscard]] EndedPage List(const EndedFilter& filter, uint64_t before,
+                               size_t page_size, const TypeNames& names) const;
+
   // The monotonic time at which the oldest kept result becomes too old; kNever:
   // there is no result, or results never become too old. Takes no lock.
   [[nodiscard]] uint64_t NextExpiryNs() const;
@@ -75,10 +84,16 @@ class Results {
   // Trim releases the lock after this number of results.
   static constexpr size_t kForgottenAtOnce = 1024;
 
+  // List releases the lock after this number of results.
+  static constexpr size_t kLookedAtOnce = 64;
+
   struct Waiter {
     Id id = 0;
     Callback done;
   };
+  // Looks at the next results below page.next. False: the page is complete.
+  bool ListSome(const EndedFilter& filter, uint16_t type, size_t page_size,
+                EndedPage& page, std::vector<uint16_t>& types) const;
   // Called without the lock, because it is only a hint.
   [[nodiscard]] bool WantsBlock() const ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return kept_.WantsBlock();

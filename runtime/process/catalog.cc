@@ -231,6 +231,7 @@ std::unique_ptr<ProcessType> Catalog::TypeOf(
       FingerprintOf({}, {{entries.plugin, entries.version, entries.digest}})
           .low;
   type->number = ++last_type_;
+  type->name_number = type_names_.NumberOf(type->name);
   type->plugin_number = entries.plugin_number;
   if (rules::HasUpgrades(*descriptor)) {
     type->snapshot = descriptor->snapshot;

@@ -27,6 +27,7 @@
 #include "absl/strings/string_view.h"
 #include "handlers/rules/durability.h"
 #include "handlers/rules/process_rules.h"
+#include "runtime/process/listed/type_names.h"
 #include "runtime/system/mutex.h"
 
 namespace actord::runtime {
@@ -73,6 +74,9 @@ struct ProcessType {
   uint64_t code = 0;
   // Another number, above 0, for each type that was added to the catalog.
   uint32_t number = 0;
+  // The number of its name in the catalog's TypeNames; 0: a stand-in
+  // (absent_types.h).
+  uint16_t name_number = 0;
   // The number of the plugin file in the records of the store. 0: the type is
   // built in, or there is no store.
   uint32_t plugin_number = 0;
@@ -193,6 +197,9 @@ class Catalog {
   absl::Status AddCommand(const actord_command_handler* descriptor, void* self,
                           std::string_view plugin);
 
+  // The numbers of the names of all types, and of types in the store.
+  [[nodiscard]] TypeNames& type_names() const { return type_names_; }
+
   // The types and handlers in force now. The results stay valid.
   [[nodiscard]] const ProcessType* FindProcessType(std::string_view name) const;
   [[nodiscard]] const CommandHandler* FindCommand(std::string_view name) const;
@@ -243,6 +250,7 @@ class Catalog {
   void UpgradeTo(const ProcessType& type, bool wanted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  mutable TypeNames type_names_;
   mutable Mutex mutex_;
   // All types (by name), handlers and tables that were ever added. The last
   // table is in force.

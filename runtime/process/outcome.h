@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "runtime/process/listed/labels.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 
@@ -45,6 +47,18 @@ constexpr std::string_view NameOf(EndKind kind) {
   return "UNKNOWN";
 }
 
+// What a client can tell an ended process by, beside its PID.
+struct EndedTags {
+  std::string name;     // the name that it has held longest; "": it had none
+  SharedLabels labels;  // null: none
+
+  [[nodiscard]] size_t ChargeBytes() const {
+    constexpr size_t kOverheadBytes = 64;
+    return kOverheadBytes + name.size() +
+           (labels == nullptr ? 0 : labels->ChargeBytes());
+  }
+};
+
 struct Outcome {
   EndKind kind = EndKind::kResult;
   Payload result;                                 // for kResult
@@ -54,6 +68,15 @@ struct Outcome {
   uint64_t started_unix_ns = 0;
   uint64_t ended_unix_ns = 0;
   Owner owner = Owner::kNobody;  // of the process
+  uint16_t type = 0;             // TypeNames; 0: not known
+  // Null: the process had no name and no labels. Shared, because an outcome is
+  // copied for each awaiter and observer.
+  std::shared_ptr<const EndedTags> tags = {};
+
+  // Null: there are none.
+  [[nodiscard]] SharedLabels labels() const {
+    return tags == nullptr ? nullptr : tags->labels;
+  }
 };
 
 // Why a process ends. The result, if there is one, is in the record of the

@@ -57,12 +57,13 @@ using Admitted = absl::AnyInvocable<void(absl::StatusOr<Pid>) &&>;
 // The bits of Process::wanted. Each bit stands for an observer that must learn
 // of the end of the process (end_record.h).
 struct Wanted {
-  static constexpr uint8_t kAwaited = 1;  // though the result is not kept
-  static constexpr uint8_t kWatched = 2;  // it watches or is watched (ties.h)
-  static constexpr uint8_t kNamed = 4;    // it has names (names.h)
-  static constexpr uint8_t kGrouped = 8;  // it is in groups (groups.h)
-  static constexpr uint8_t kCalled = 16;  // it owes answers (calls.h)
-  static constexpr uint8_t kAll = 31;
+  static constexpr uint8_t kAwaited = 1;    // though the result is not kept
+  static constexpr uint8_t kWatched = 2;    // it watches or is watched (ties.h)
+  static constexpr uint8_t kNamed = 4;      // it has names (names.h)
+  static constexpr uint8_t kGrouped = 8;    // it is in groups (groups.h)
+  static constexpr uint8_t kCalled = 16;    // it owes answers (calls.h)
+  static constexpr uint8_t kLabelled = 32;  // it has labels (label_table.h)
+  static constexpr uint8_t kAll = 63;
 };
 
 // A process is four cache lines. The first line has the fields that other

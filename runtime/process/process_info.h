@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/process/listed/labels.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/priority.h"
@@ -46,9 +47,12 @@ struct ProcessInfo {
   bool cancel_requested = false;
   // Why it is in quarantine; "": it is not. Set only by Describe.
   std::string quarantine_reason;
-  // Set only by Describe, at most kMaxDescribed items each.
-  static constexpr size_t kMaxDescribed = 100;
+  SharedLabels labels = {};  // null: none
+  // The name that it has held longest comes first. In a list: only that one.
   std::vector<std::string> names = {};
+  // Set only by Describe, at most kMaxDescribed items each. This bounds the
+  // names, too.
+  static constexpr size_t kMaxDescribed = 100;
   std::string plugin = {};
   std::string plugin_version = {};
   std::vector<Pid> links = {};
@@ -61,7 +65,8 @@ struct ProcessInfo {
 struct ProcessFilter {
   std::string process_type;  // "": any
   std::optional<ProcessState> state;
-  Pid parent;              // empty: any
+  Pid parent;  // empty: any
+  std::vector<LabelSelector> labels = {};
   Owner by = Owner::kAny;  // only the processes that `by` sees
 };
 

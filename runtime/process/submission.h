@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/process/fingerprint.h"
+#include "runtime/process/listed/labels.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
@@ -51,6 +52,7 @@ struct SubmitRequest {
   std::vector<Message> messages;  // put into the mailbox before the first step
   int priority = kDefaultPriority;  // 0 (lowest) to 31 (highest)
   std::string name = {};            // held from the beginning; "": none
+  Labels labels = {};
   // The owner, if the process has no live parent; otherwise the owner is that
   // of the parent. Not kAny.
   Owner owner = Owner::kNobody;

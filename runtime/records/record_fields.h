@@ -42,6 +42,7 @@ void VisitFields(T& record, Visitor& visit) {
   visit(15, record.durability);
   visit(16, record.unix_ns);
   visit(17, record.at_ns);
+  visit(18, record.labels);
 }
 
 template <typename T, typename Visitor>

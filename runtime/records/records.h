@@ -93,6 +93,7 @@ struct Submitted {
   Durability durability = Durability::kImage;
   uint64_t unix_ns = 0;
   uint64_t at_ns = 0;
+  std::vector<std::string> labels = {};  // KEY=VALUE, in the order of the keys
   std::string unknown = {};
   friend bool operator==(const Submitted&, const Submitted&) = default;
 };

@@ -162,6 +162,7 @@ struct RuntimeImage {
   // distance from its cancel; 0: there is none.
   uint64_t cancel_deadline_ns = 0;
   uint64_t cancel_after_ns = 0;
+  std::vector<std::string> labels = {};  // KEY=VALUE, in the order of the keys
   std::string unknown = {};
 
   // A cancel at `at_ns`; `deadline_ns`: 0 for none.
@@ -196,6 +197,7 @@ void VisitFields(T& image, Visitor& visit) {
   visit(15, image.traps_exits);
   visit(16, image.cancel_deadline_ns);
   visit(17, image.cancel_after_ns);
+  visit(18, image.labels);
 }
 
 }  // namespace records

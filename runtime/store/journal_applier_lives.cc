@@ -28,6 +28,7 @@ absl::Status JournalApplier::Take(const records::Submitted& record) {
   image.keep_result = record.keep_result;
   image.parent = record.parent;
   image.started_unix_ns = record.unix_ns;
+  image.labels = record.labels;
   meta_.store_ns = std::max(meta_.store_ns, record.at_ns);
   if (!record.name.empty()) {
     absl::Status status = Hold(process, record.name);
@@ -271,6 +272,8 @@ absl::Status JournalApplier::EndProcess(Resident& process,
       kSubmitId, image.owner, process.entry.request.id,
       [&pid](const RequestEntry& entry) { return entry.pid == pid; });
   if (!status.ok()) return status;
+  std::string first_name =
+      image.names.empty() ? std::string() : image.names.front();
   while (!image.names.empty()) {
     const std::string name = image.names.back();
     status = Release(process, name);
@@ -299,6 +302,9 @@ absl::Status JournalApplier::EndProcess(Resident& process,
     outcome.steps = image.turn.step;
     outcome.started_unix_ns = image.started_unix_ns;
     outcome.owner = image.owner;
+    outcome.process_type = process.entry.process_type;
+    outcome.name = std::move(first_name);
+    outcome.labels = image.labels;
     outcome.expires_ns = end.at_ns + options_.result_ttl_ns;
     std::string key = KeyOf(KeyKind::kOutcome, pid);
     batch_.PutNew(KeyOf(KeyKind::kExpiry, outcome.expires_ns, key), "");

@@ -221,6 +221,9 @@ struct OutcomeEntry {
   uint64_t started_unix_ns = 0;
   Owner owner = Owner::kNobody;
   uint64_t expires_ns = 0;  // the store's clock
+  std::string process_type;
+  std::string name;  // that it has held longest
+  std::vector<std::string> labels;
 };
 template <typename T, typename Visitor>
 requires Is<T, OutcomeEntry>
@@ -230,6 +233,9 @@ void VisitFields(T& entry, Visitor& visit) {
   visit(3, entry.started_unix_ns);
   visit(4, entry.owner);
   visit(5, entry.expires_ns);
+  visit(6, entry.process_type);
+  visit(7, entry.name);
+  visit(8, entry.labels);
 }
 
 struct RequestEntry {

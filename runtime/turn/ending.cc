@@ -27,27 +27,45 @@ void Ending::KeepFailure(const Process& process, const Pid& pid,
       process.steps.load(std::memory_order_relaxed) == 0 &&
       (process.admitted != nullptr || process.parent.Load().empty());
   if (cause.kind == EndKind::kInitRefused && is_submission) return;
-  failures_.Add(process, pid, cause);
+  parts_.failures.Add(process, pid, cause);
 }
 
 void Ending::Publish(Process& process, const Pid& pid, EndCause&& cause,
                      StepRecord& record, Lane& lane) {
   if (process.keep_result) {
-    PublishKept(process, pid, OutcomeOf(process, std::move(cause), record),
+    PublishKept(process, pid, OutcomeOf(process, pid, std::move(cause), record),
                 lane);
     return;
   }
-  const Seen seen = MakeUnfindable(process, lifecycle_log_);
+  const Seen seen = MakeUnfindable(process, parts_.lifecycle_log);
   if (!seen.recorded && seen.wanted == 0) [[likely]] {
     record.DropResult();
     return;
   }
   PublishUnkept(process, pid, seen,
-                OutcomeOf(process, std::move(cause), record), lane);
+                OutcomeOf(process, pid, std::move(cause), record), lane);
 }
 
-Outcome Ending::OutcomeOf(const Process& process, EndCause&& cause,
-                          StepRecord& record) const {
+std::shared_ptr<const EndedTags> Ending::TagsOf(const Process& process,
+                                                const Pid& pid) const {
+  EndedTags tags{.name = {}, .labels = parts_.labels.Of(process, pid)};
+  if ((process.wanted.load(std::memory_order_relaxed) & Wanted::kNamed) != 0) {
+    tags.name = parts_.names.NameOf(pid).value_or(std::string());
+  }
+  if (tags.name.empty() && tags.labels == nullptr) return nullptr;
+  return std::make_shared<const EndedTags>(std::move(tags));
+}
+
+Outcome Ending::OutcomeOf(const Process& process, const Pid& pid,
+                          EndCause&& cause, StepRecord& record) const {
+  // Null: the process was spawned with an unknown type.
+  const ProcessType* const type = process.type.load(std::memory_order_relaxed);
+  uint16_t type_number = type == nullptr ? uint16_t{0} : type->name_number;
+  if (type_number == 0 && type != nullptr) [[unlikely]] {
+    type_number = parts_.type_names.NumberOf(type->name);
+  }
+  const bool has_tags = (process.wanted.load(std::memory_order_relaxed) &
+                         (Wanted::kNamed | Wanted::kLabelled)) != 0;
   return {.kind = cause.kind,
           .result =
               cause.kind == EndKind::kResult ? record.TakeResult() : Payload{},
@@ -57,18 +75,20 @@ Outcome Ending::OutcomeOf(const Process& process, EndCause&& cause,
           .started_unix_ns =
               process.started_unix_ns.load(std::memory_order_relaxed),
           .ended_unix_ns = clock_.UnixNs(),
-          .owner = process.owner.load(std::memory_order_relaxed)};
+          .owner = process.owner.load(std::memory_order_relaxed),
+          .type = type_number,
+          .tags = has_tags ? TagsOf(process, pid) : nullptr};
 }
 
 void Ending::PublishKept(Process& process, const Pid& pid, Outcome outcome,
                          Lane& lane) {
   Seen seen{};
   std::unique_ptr<Outcome> told;
-  results_.Put(
+  parts_.results.Put(
       pid, std::move(outcome), /*keep=*/true, [&](const Outcome& ended) {
-        seen = MakeUnfindable(process, lifecycle_log_);
+        seen = MakeUnfindable(process, parts_.lifecycle_log);
         if (seen.recorded) [[unlikely]] {
-          lifecycle_log_.Ended(process, pid, ended);
+          parts_.lifecycle_log.Ended(process, pid, ended);
         }
         if (seen.wanted == 0) [[likely]] {
           return;
@@ -84,9 +104,10 @@ void Ending::PublishKept(Process& process, const Pid& pid, Outcome outcome,
 
 void Ending::PublishUnkept(Process& process, const Pid& pid, const Seen& seen,
                            const Outcome& outcome, Lane& lane) {
-  if (seen.recorded) lifecycle_log_.Ended(process, pid, outcome);
+  if (seen.recorded) parts_.lifecycle_log.Ended(process, pid, outcome);
   if ((seen.wanted & Wanted::kAwaited) != 0) {
-    results_.Put(pid, Outcome(outcome), /*keep=*/false, [](const Outcome&) {});
+    parts_.results.Put(pid, Outcome(outcome), /*keep=*/false,
+                       [](const Outcome&) {});
   }
   observers_.Tell({process, pid, &outcome}, seen.wanted, lane);
 }

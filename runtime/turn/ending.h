@@ -20,7 +20,8 @@
 //   7. Names: the names are free before anybody else hears of the end.
 //   8. Groups.
 //   9. Calls: the calls that the process has not answered fail.
-//  10. Ties: monitors and links are told.
+//  10. Ties: monitors and links are told. Labels are dropped; the outcome and
+//      the event have taken them before.
 //
 //  11. A submitter that waits for Init gets the refusal, and may use the name
 //      again at once.
@@ -45,16 +46,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "runtime/actors/failures.h"
 #include "runtime/actors/groups.h"
+#include "runtime/actors/label_table.h"
 #include "runtime/actors/lifecycle_log.h"
 #include "runtime/actors/names.h"
 #include "runtime/actors/results.h"
 #include "runtime/actors/ties.h"
 #include "runtime/effects/calls.h"
 #include "runtime/process/end_record.h"
+#include "runtime/process/listed/type_names.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/step/step_record.h"
 #include "runtime/system/clock.h"
@@ -64,15 +68,18 @@ namespace actord::runtime {
 class Ending {
  public:
   // The observers of steps 7 to 10.
-  using Observers = EndObservers<Names, Groups, Calls, Ties>;
+  using Observers = EndObservers<Names, Groups, Calls, Ties, LabelTable>;
+  struct Parts {
+    Results& results;
+    LifecycleLog& lifecycle_log;
+    Failures& failures;
+    const Names& names;
+    const LabelTable& labels;
+    TypeNames& type_names;
+  };
 
-  Ending(Results& results, LifecycleLog& lifecycle_log, Failures& failures,
-         const Observers& observers, const Clock& clock)
-      : results_(results),
-        lifecycle_log_(lifecycle_log),
-        failures_(failures),
-        observers_(observers),
-        clock_(clock) {}
+  Ending(const Parts& parts, const Observers& observers, const Clock& clock)
+      : parts_(parts), observers_(observers), clock_(clock) {}
 
   // Keeps the failure, if the cause is one and somebody misses it. (The client
   // who submits a process gets its refusal.)
@@ -93,17 +100,18 @@ class Ending {
   static Seen MakeUnfindable(Process& process,
                              const LifecycleLog& lifecycle_log);
   // Takes the result out of the record.
-  Outcome OutcomeOf(const Process& process, EndCause&& cause,
+  Outcome OutcomeOf(const Process& process, const Pid& pid, EndCause&& cause,
                     StepRecord& record) const;
+  // The name and the labels of the process; null: it has neither.
+  [[gnu::noinline]] std::shared_ptr<const EndedTags> TagsOf(
+      const Process& process, const Pid& pid) const;
   void PublishKept(Process& process, const Pid& pid, Outcome outcome,
                    Lane& lane);
   [[gnu::noinline]] void PublishUnkept(Process& process, const Pid& pid,
                                        const Seen& seen, const Outcome& outcome,
                                        Lane& lane);
 
-  Results& results_;
-  LifecycleLog& lifecycle_log_;
-  Failures& failures_;
+  const Parts parts_;
   const Observers observers_;
   const Clock& clock_;
 };

@@ -195,14 +195,24 @@ absl::Status ProcessAdmission::Refused(const ProcessType& type, Owner owner,
       absl::Seconds(1));
 }
 
-absl::StatusOr<uint64_t> ProcessAdmission::Name(const std::string& name,
-                                                Process& process, uint64_t held,
-                                                Admitted& done) {
-  Pid holder;
+void ProcessAdmission::Label(const SubmitRequest& request, Process& process,
+                             const Pid& pid, Owner charged) {
+  if (request.labels.empty()) return;
+  labels_.Put(pid, request.labels, charged);
+  process.Want(Wanted::kLabelled);
+}
+
+absl::StatusOr<uint64_t> ProcessAdmission::NameAndLabel(
+    const SubmitRequest& request, Process& process, uint64_t held,
+    Owner charged, Admitted& done) {
   const Pid pid = processes_.PidOf(
       process, process.generation.load(std::memory_order_relaxed));
-  absl::Status status = names_.Register(name, pid, holder);
+  Label(request, process, pid, charged);
+  if (request.name.empty()) return 0;
+  Pid holder;
+  absl::Status status = names_.Register(request.name, pid, holder);
   if (status.ok()) return 0;
+  labels_.Drop(pid);
   GiveUp(process, held, done);
   return status;
 }
@@ -218,102 +228,6 @@ void ProcessAdmission::RefuseName(Admitted&& done, absl::Status status) const {
       [done = std::move(done), status = std::move(status)]() mutable {
         std::move(done)(std::move(status));
       });
-}
-
-absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
-                                                 const Pid& parent) const {
-  if (!request.durable) {
-    return request.durable_if_possible && durable_ != nullptr &&
-           parent.empty() && CanBeDurable(request.process_type);
-  }
-  if (durable_ == nullptr) {
-    return Error(absl::StatusCode::kFailedPrecondition, reason::kDurabilityOff,
-                 "this daemon has no store, so no process is durable "
-                 "(store.directory)");
-  }
-  const ProcessType* const type =
-      catalog_.FindProcessType(request.process_type);
-  if (type == nullptr) return true;  // Reserve refuses it
-  // The child of a volatile process is volatile.
-  if ((parent.empty() || IsHomePid(parent)) && type->can_be_durable()) {
-    return true;
-  }
-  return Error(absl::StatusCode::kFailedPrecondition, reason::kNotDurableType,
-               absl::StrCat("process type ", type->name,
-                            " does not declare how it can be durable"));
-}
-
-absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
-    const SubmitRequest& request, const Pid& parent, bool keep_result,
-    Process& process, uint64_t held, Admitted& done) {
-  // A child of a durable process is not work from outside.
-  absl::Status status =
-      parent.empty() ? durable_->CheckRoom() : absl::OkStatus();
-  const std::optional<Pid> pid =
-      durable_->homes().Draw(request.name.empty() && IsHomePid(parent)
-                                 ? HomeOf(parent)
-                                 : durable_->HomeFor(request.name));
-  if (status.ok() && !pid) {
-    lane_.Count(RefusalCounter(ProcessTable::NoRoom::kInTable));
-    status = durable_->NoPlace();
-  }
-  if (!status.ok()) {
-    if (pid) durable_->homes().Leave(*pid);
-    GiveUp(process, held, done);
-    return status;
-  }
-  const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  const Owner owner = process.owner.load(std::memory_order_relaxed);
-  const RequestId request_id = request.request_id.value_or(RequestId{});
-  const DurableSpawn spawn = request.spawn.value_or(DurableSpawn{});
-  records::Submitted record{
-      .pid = *pid,
-      .process_type = type.name,
-      .method = type.descriptor
-                    ->methods[process.method.load(std::memory_order_relaxed)]
-                    .name,
-      .input = request.input,
-      .name = request.name,
-      .request = {.id = request_id.id, .fingerprint = request_id.fingerprint},
-      .parent = parent,
-      .yield = spawn.yield,
-      .monitor = spawn.monitor ? spawn.yield : 0,
-      .link = spawn.link,
-      .keep_result = keep_result,
-      .priority = static_cast<uint8_t>(process.Priority()),
-      .owner = owner,
-      .durability = type.is_replayed() ? records::Durability::kReplay
-                                       : records::Durability::kImage,
-      .unix_ns = process.started_unix_ns.load(std::memory_order_relaxed),
-      .at_ns = durable_->NowNs()};
-  for (const Message& message : request.messages) {
-    record.messages.push_back(
-        {.topic = message.topic, .payload = message.payload});
-  }
-  absl::StatusOr<uint64_t> position = 0;
-  const auto commit = [&] {  // after it the process can be found
-    position = durable_->Append(record);
-    if (!position.ok()) return false;
-    DurableState& state = durable_->Begin(process);
-    if (spawn.yield != 0) state.spawn = {parent, spawn.yield};
-    processes_.Enter(process, *pid);
-    return true;
-  };
-  if (request.name.empty()) {
-    commit();
-  } else {
-    Pid holder;
-    status = names_.RegisterNew(request.name, owner, *pid, holder, commit);
-  }
-  // Names reports only that the record was refused, without the reason.
-  if (!position.ok()) status = position.status();
-  if (status.ok()) {
-    if (spawn.begins) spawn.begins(*pid);
-    return position;
-  }
-  durable_->homes().Leave(*pid);
-  GiveUp(process, held, done);
-  return durable_->OfRequest("input", status);
 }
 
 void ProcessAdmission::GiveUp(Process& process, uint64_t held, Admitted& done) {
@@ -368,7 +282,10 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
   const Owner owner = process.owner.load(std::memory_order_relaxed);
   const uint64_t bytes = Activity::Units(held) * kBufferUnitBytes;
   OwnerLimits& mailbox_bytes = processes_.mailbox_bytes_of();
-  const OwnerLimits::Taken taken = mailbox_bytes.Take(owner, bytes);
+  // The labels stay for as long as the process lives.
+  const uint64_t label_bytes = request.labels.ChargeBytes();
+  const OwnerLimits::Taken taken =
+      mailbox_bytes.Take(owner, bytes + label_bytes);
   if (taken == OwnerLimits::Taken::kRefused) {
     GiveUp(process, held, done);
     std::move(done)(Delivery::OverQuota(mailbox_bytes.MaxOf(owner), lane_));
@@ -378,13 +295,13 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
       taken == OwnerLimits::Taken::kCounted ? owner : Owner::kNobody;
   process.keep_result = keep_result;
   uint64_t position = 0;
-  if (durable || !request.name.empty()) [[unlikely]] {
+  if (durable || !request.name.empty() || label_bytes != 0) [[unlikely]] {
     const absl::StatusOr<uint64_t> begun =
-        durable
-            ? BeginDurable(request, parent, keep_result, process, held, done)
-            : Name(request.name, process, held, done);
+        durable ? BeginDurable(request, parent, keep_result, process, held,
+                               charged, done)
+                : NameAndLabel(request, process, held, charged, done);
     if (!begun.ok()) {
-      mailbox_bytes.Give(charged, bytes);
+      mailbox_bytes.Give(charged, bytes + label_bytes);
       RefuseName(std::move(done), begun.status());
       return;
     }

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "absl/status/statusor.h"
+#include "runtime/actors/label_table.h"
 #include "runtime/actors/names.h"
 #include "runtime/counters/stats.h"
 #include "runtime/delivery/delivery.h"
@@ -29,7 +30,7 @@ class ProcessAdmission {
   ProcessAdmission(const Catalog& catalog, const LiveLimits& limits,
                    const Clock& clock, ProcessTable& processes,
                    DurableProcesses* durable, Scheduler& scheduler,
-                   Names& names, Lane& shared_lane,
+                   Names& names, LabelTable& labels, Lane& shared_lane,
                    const std::atomic<RunState>& state)
       : catalog_(catalog),
         limits_(limits),
@@ -38,6 +39,7 @@ class ProcessAdmission {
         durable_(durable),
         scheduler_(scheduler),
         names_(names),
+        labels_(labels),
         lane_(shared_lane),
         state_(state) {}
 
@@ -66,10 +68,11 @@ class ProcessAdmission {
                  bool keep_result, Admitted done);
   absl::Status CheckState() const;
   absl::Status CheckSizes(const SubmitRequest& request) const;
-  // Registers the name for the process, and returns 0. On an error the
-  // process's slot is free again, and `done` is the caller's again.
-  absl::StatusOr<uint64_t> Name(const std::string& name, Process& process,
-                                uint64_t held, Admitted& done);
+  // Puts the labels of the process, registers its name, and returns 0. On an
+  // error the process's slot is free again, and `done` is the caller's again.
+  [[gnu::noinline]] absl::StatusOr<uint64_t> NameAndLabel(
+      const SubmitRequest& request, Process& process, uint64_t held,
+      Owner charged, Admitted& done);
   // Refuses a process for its name, when the holder is durable, or at once
   // because it cannot be durable.
   [[gnu::noinline]] void RefuseName(Admitted&& done, absl::Status status) const;
@@ -83,7 +86,11 @@ class ProcessAdmission {
   // submission of a volatile process saves no registers.)
   [[gnu::noinline]] absl::StatusOr<uint64_t> BeginDurable(
       const SubmitRequest& request, const Pid& parent, bool keep_result,
-      Process& process, uint64_t held, Admitted& done);
+      Process& process, uint64_t held, Owner charged, Admitted& done);
+  // Puts the labels of a process that no other thread has found. `charged`: see
+  // LabelTable.
+  [[gnu::noinline]] void Label(const SubmitRequest& request, Process& process,
+                               const Pid& pid, Owner charged);
   // Frees the slot of a process that no other thread has found. `done` is the
   // caller's again. `held`: the messages in its activity word.
   void GiveUp(Process& process, uint64_t held, Admitted& done);
@@ -102,6 +109,7 @@ class ProcessAdmission {
   DurableProcesses* const durable_;  // null: there is no store
   Scheduler& scheduler_;
   Names& names_;
+  LabelTable& labels_;
   Lane& lane_;
   const std::atomic<RunState>& state_;
   // Number of Submits under way. seq_cst, and pairs with `state_`: a Submit

@@ -54,6 +54,8 @@ def differences(value, descriptor, path):
         field = descriptor.fields_by_name.get(key)
         if field is None:
             yield from keys(part, f"{path}{key}", {})
+        elif field.message_type is not None and field.message_type.GetOptions().map_entry:
+            continue  # its keys are the user's
         elif field.message_type is not None:
             for each in part if isinstance(part, list) else [part]:
                 yield from differences(each, field.message_type, f"{path}{key}.")

@@ -90,7 +90,7 @@ STORE_MUTANTS = {
         "    task->history.attempts = begin.restored->attempts;\n", "",
         "a restart forgets attempts of tasks"),
     "REQUEST_ID_FORGOTTEN": (
-        "runtime/turn/process_admission.cc",
+        "runtime/turn/durable_admission.cc",
         "      .request = {.id = request_id.id, .fingerprint = request_id.fingerprint},\n",
         "      .request = {},\n",
         "a Submit is written without its request id"),
@@ -149,11 +149,12 @@ STORE_MUTANTS = {
         "  FillMailbox(process, stored, processes.mailbox_bytes_of(), lane);\n", "",
         "messages that wait are lost in a restart"),
     "FOUND_FIRST": (
-        "runtime/turn/process_admission.cc",
+        "runtime/turn/durable_admission.cc",
         "    position = durable_->Append(record);\n"
         "    if (!position.ok()) return false;\n"
         "    DurableState& state = durable_->Begin(process);\n"
         "    if (spawn.yield != 0) state.spawn = {parent, spawn.yield};\n"
+        "    Label(request, process, *pid, charged);\n"
         "    processes_.Enter(process, *pid);\n"
         "    return true;\n  };\n"
         "  if (request.name.empty()) {\n    commit();\n  } else {\n",

@@ -178,6 +178,7 @@ void Visit(T& item, V& visit) {
   visit("durability", entry.durability);
   visit("owner", image.owner);
   visit("names", image.names);
+  visit("labels", image.labels);
   visit("groups", image.groups);
   visit("parent", image.parent);
   visit("priority", image.priority);
@@ -224,6 +225,9 @@ void Visit(T& item, V& visit) {
   visit("owner", item.entry.owner);
   visit("steps", item.entry.steps);
   visit("started_unix_ns", item.entry.started_unix_ns);
+  visit("process_type", item.entry.process_type);
+  visit("name", item.entry.name);
+  visit("labels", item.entry.labels);
   visit("expires_ns", item.entry.expires_ns);
   visit("end", item.entry.end);
 }

@@ -175,6 +175,17 @@ export class Client {
   }
 
   /**
+   * @param {string} [processType]
+   * @param {Parameters<typeof wire.endedRequest>[1] & CallOptions} [options]
+   * @returns {AsyncGenerator<Process, void, undefined>}
+   */
+  ended(processType = '', options = {}) {
+    checkOptions('ended', options);
+    return this.#pages('ListProcesses', wire.endedRequest(processType, options), options,
+      (page) => page.processes.map(wire.processOf));
+  }
+
+  /**
    * @param {string} [command]
    * @param {CallOptions & {pid?: Target, pageSize?: number}} [options]
    * @returns {AsyncGenerator<Yield, void, undefined>}

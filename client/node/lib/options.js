@@ -3,7 +3,7 @@
 
 const CALL = ['timeoutMs', 'signal'];
 const START = [...CALL, 'contentType', 'method', 'requestId', 'messages', 'priority',
-  'name', 'durability'];
+  'name', 'durability', 'labels'];
 const ITEM = ['topic', 'contentType', 'messageId'];
 const OPTIONS = {
   Client: ['address', 'token', 'tokenFile', 'tlsCa', 'tlsCert', 'tlsKey',
@@ -17,9 +17,10 @@ const OPTIONS = {
   terminate: CALL,
   completeYield: [...CALL, 'contentType', 'error', 'code'],
   describe: CALL,
-  ps: [...CALL, 'state', 'parentPid', 'pageSize'],
+  ps: [...CALL, 'state', 'parentPid', 'labels', 'pageSize'],
+  ended: [...CALL, 'end', 'owner', 'labels', 'pageSize'],
   yields: [...CALL, 'pid', 'pageSize'],
-  watch: [...CALL, 'parentPid', 'resumeToken', 'skipSnapshot'],
+  watch: [...CALL, 'parentPid', 'labels', 'resumeToken', 'skipSnapshot'],
   sendStream: [...CALL, 'maxUnacknowledged'],
   invoke: [...CALL, 'repeatable'],
   'SendStream.send': ITEM,

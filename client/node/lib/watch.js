@@ -25,10 +25,12 @@ export class Watch {
    * @param {Client} client @param {string} processType @param {WatchOptions} options
    */
   constructor(client, processType, options) {
-    const { parentPid = '', resumeToken = '', skipSnapshot = false, timeoutMs = null,
-      signal } = options;
+    const { parentPid = '', labels, resumeToken = '', skipSnapshot = false,
+      timeoutMs = null, signal } = options;
     this.#client = client;
-    this.#request = { processType, parentPid, resumeToken, skipSnapshot };
+    this.#request = {
+      processType, parentPid, labels: wire.labelTexts(labels), resumeToken, skipSnapshot,
+    };
     this.#deadline = new Deadline(timeoutMs);
     this.#patience = new Patience(client.timeoutMs);
     this.#signal = signal;

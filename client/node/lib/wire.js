@@ -12,6 +12,8 @@ import { Outcome, Payload, Reply, Submitted } from './values.js';
  * @typedef {import('../types/index.js').Data} Data
  * @typedef {import('../types/index.js').Process} Process
  * @typedef {import('../types/index.js').ProcessState} ProcessState
+ * @typedef {import('../types/index.js').ProcessEnd} ProcessEnd
+ * @typedef {import('../types/index.js').LabelFilter} LabelFilter
  * @typedef {import('../types/index.js').Yield} Yield
  * @typedef {import('../types/index.js').WatchEvent} WatchEvent
  * @typedef {import('../types/index.js').Failure} Failure
@@ -95,9 +97,9 @@ function enumerator(prefix, known, given) {
  */
 export function submitRequest(processType, input, options) {
   const { method = '', requestId = newId(), messages = [], priority, name = '',
-    onNameConflict = 'FAIL', durability, contentType } = options;
+    onNameConflict = 'FAIL', durability, contentType, labels = {} } = options;
   return {
-    processType, method, requestId, name, priority,
+    processType, method, requestId, name, priority, labels: { ...labels },
     input: payloadMessage(Payload.of(input, contentType)),
     messages: messages.map((message) => ({
       topic: message.topic ?? '',
@@ -198,6 +200,9 @@ export function processOf(message) {
   return {
     ...message,
     state: member(message.state, 'PROCESS_STATE_'),
+    end: member(message.end, 'PROCESS_END_'),
+    endTime: timeOf(message.endTime),
+    endCode: statusCode(message.endCode),
     durability: member(message.durability, 'DURABILITY_'),
     createTime: timeOf(message.createTime),
   };
@@ -205,14 +210,36 @@ export function processOf(message) {
 
 /**
  * @param {string} processType
- * @param {{state?: ProcessState, parentPid?: string, pageSize?: number}} options
+ * @param {{state?: ProcessState, parentPid?: string, labels?: LabelFilter,
+ *   pageSize?: number}} options
  */
-export function listRequest(processType, { state, parentPid = '', pageSize = 1000 }) {
+export function listRequest(processType, options) {
+  const { state, parentPid = '', labels, pageSize = 1000 } = options;
   return {
-    processType, parentPid, pageSize, pageToken: '',
+    processType, parentPid, pageSize, pageToken: '', labels: labelTexts(labels),
     state: state && enumerator('PROCESS_STATE_', ['READY', 'RUNNING', 'BLOCKED', 'IDLE',
-      'DORMANT', 'QUARANTINED'], state),
+      'DORMANT', 'QUARANTINED', 'ENDED'], state),
   };
+}
+
+/**
+ * @param {string} processType
+ * @param {{end?: ProcessEnd, owner?: string, labels?: LabelFilter,
+ *   pageSize?: number}} options
+ */
+export function endedRequest(processType, { end, owner = '', labels, pageSize = 1000 }) {
+  return {
+    processType, owner, pageSize, pageToken: '', labels: labelTexts(labels),
+    state: 'PROCESS_STATE_ENDED',
+    end: end && enumerator('PROCESS_END_', ['DONE', 'FAILED', 'EXCEPTION', 'CANCELLED',
+      'TERMINATED', 'INIT_REFUSED', 'LIMIT_REACHED'], end),
+  };
+}
+
+/** @param {LabelFilter} [labels] null stands for any value */
+export function labelTexts(labels = {}) {
+  return Object.entries(labels).map(
+    ([key, value]) => (value === null ? key : `${key}=${value}`));
 }
 
 /** @param {any} message @returns {Yield} */

@@ -2,8 +2,8 @@
 
 import type { SendStream, Watch } from './streams.js';
 import type {
-  Completed, Data, Message, Outcome, Process, ProcessState, Receipt, Reply, Sent,
-  StatusCode, Submitted, Target, Yield,
+  Completed, Data, LabelFilter, Labels, Message, Outcome, Process, ProcessEnd,
+  ProcessState, Receipt, Reply, Sent, StatusCode, Submitted, Target, Yield,
 } from './values.js';
 
 export interface ClientOptions {
@@ -49,6 +49,8 @@ export interface SubmitOptions extends CallOptions {
    * messages. */
   onNameConflict?: 'FAIL' | 'DELIVER';
   durability?: 'VOLATILE' | 'DURABLE';
+  /** By which lists and watches select the process. */
+  labels?: Labels;
 }
 
 export interface MessageOptions extends CallOptions {
@@ -60,6 +62,8 @@ export interface MessageOptions extends CallOptions {
 
 export interface WatchOptions {
   parentPid?: string;
+  /** Only processes that have each of these labels. */
+  labels?: LabelFilter;
   /** Continues an earlier watch with the same filters. */
   resumeToken?: string;
   skipSnapshot?: boolean;
@@ -110,7 +114,11 @@ export class Client {
   describe(pid: Target, options?: CallOptions): Promise<Process>;
   /** The live processes, page by page. `timeoutMs` is for each page. */
   ps(processType?: string, options?: CallOptions & {
-    state?: ProcessState; parentPid?: string; pageSize?: number;
+    state?: ProcessState; parentPid?: string; labels?: LabelFilter; pageSize?: number;
+  }): AsyncGenerator<Process, void, undefined>;
+  /** The ended processes whose results are kept, the newest end first, page by page. */
+  ended(processType?: string, options?: CallOptions & {
+    end?: ProcessEnd; owner?: string; labels?: LabelFilter; pageSize?: number;
   }): AsyncGenerator<Process, void, undefined>;
   /** The external commands that wait, page by page. `command` may be a prefix that
    * ends in "*". */

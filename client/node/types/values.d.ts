@@ -13,7 +13,17 @@ export type Receipt = 'UNSPECIFIED' | 'MEMORY' | 'LOGGED';
 export type Durability = 'UNSPECIFIED' | 'VOLATILE' | 'DURABLE';
 export type ProcessState =
   | 'UNSPECIFIED' | 'READY' | 'RUNNING' | 'BLOCKED' | 'IDLE' | 'DORMANT'
-  | 'QUARANTINED';
+  | 'QUARANTINED' | 'ENDED';
+/** How an ended process has ended: with a result (DONE), or as in FailureReason.
+ * UNSPECIFIED: it lives. */
+export type ProcessEnd =
+  | 'UNSPECIFIED' | 'DONE' | 'FAILED' | 'EXCEPTION' | 'CANCELLED' | 'TERMINATED'
+  | 'INIT_REFUSED' | 'LIMIT_REACHED';
+/** Of a process, by key: at most 8. A key has 1 to 63 characters of a-z, 0-9 and
+ * ._-/, and begins and ends with a letter or a digit; a value has 0 to 63 bytes. */
+export type Labels = Readonly<Record<string, string>>;
+/** Null stands for any value. */
+export type LabelFilter = Readonly<Record<string, string | null>>;
 export type FailureReason =
   | 'UNSPECIFIED' | 'FAILED' | 'EXCEPTION' | 'CANCELLED' | 'TERMINATED'
   | 'INIT_REFUSED' | 'LIMIT_REACHED';
@@ -113,7 +123,7 @@ export class Outcome {
   json(): any;
 }
 
-/** A live process, as process.proto describes it. */
+/** A process, as process.proto describes it. */
 export interface Process {
   readonly pid: string;
   readonly processType: string;
@@ -129,8 +139,18 @@ export interface Process {
   readonly priority: number;
   readonly owner: string;
   readonly durability: Durability;
-  // The following are known only to `describe`.
+  readonly labels: Labels;
+  /** `ps`: at most one, the name that it has held longest. */
   readonly names: readonly string[];
+  // The following are of an ended process. Its method, parent, priority, mailbox and
+  // yields are not known any more.
+  readonly end: ProcessEnd;
+  readonly endTime: Date | null;
+  /** OK: it ended with a result. */
+  readonly endCode: StatusCode;
+  /** Of its failure, cut. */
+  readonly endMessage: string;
+  // The following are known only to `describe`.
   readonly plugin: string;
   readonly pluginVersion: string;
   readonly linkedPids: readonly string[];
@@ -176,6 +196,7 @@ export interface Started {
   readonly priority: number;
   readonly createTime: Date | null;
   readonly owner: string;
+  readonly labels: Labels;
 }
 
 export interface Ended {
@@ -189,6 +210,7 @@ export interface Ended {
   /** Null: it ended with a result. */
   readonly failure: Failure | null;
   readonly owner: string;
+  readonly labels: Labels;
 }
 
 /** Events are missing; a new snapshot follows. 0: their number is unknown. */

@@ -26,8 +26,9 @@ from actord.send_stream import SendStream
 from actord.tasks import Refuse, Retry, Task
 from actord.values import (Answer, Completed, Durability, Ended, Failure,
                            FailureReason, Message, Missed, NameConflict, Outcome,
-                           Payload, Process, ProcessState, Receipt, Reply, Sent,
-                           Snapshot, Started, Submitted, WatchEvent, Yield)
+                           Payload, Process, ProcessEnd, ProcessState, Receipt,
+                           Reply, Sent, Snapshot, Started, Submitted, WatchEvent,
+                           Yield)
 from actord.watch import Watch
 from actord.worker import Worker
 
@@ -37,7 +38,7 @@ __all__ = [
     "Failure", "FailureReason", "InitRefused", "InvalidArgument", "ItemsRefused",
     "MailboxFull", "Message", "Missed", "NameConflict", "NameNotFound", "NameTaken",
     "NotDurable", "NotFound", "Outcome", "Overloaded", "Payload", "PayloadTooLarge",
-    "PermissionDenied", "Process", "ProcessEnded", "ProcessFailed",
+    "PermissionDenied", "Process", "ProcessEnd", "ProcessEnded", "ProcessFailed",
     "ProcessNotFound", "ProcessQuarantined", "ProcessState", "QuotaExceeded",
     "Receipt", "Refuse", "Refused", "Reply", "RequestIdReused", "ResultNotKept",
     "Retry", "SendStream", "Sent", "Snapshot", "Started", "Submitted", "Task",

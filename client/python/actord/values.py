@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import enum
 import json as json_module
-from typing import Any, Union
+from typing import Any, Mapping, Union
 
 import grpc
 
@@ -90,6 +90,20 @@ class ProcessState(enum.StrEnum):
     IDLE = "IDLE"
     DORMANT = "DORMANT"
     QUARANTINED = "QUARANTINED"
+    ENDED = "ENDED"
+
+
+class ProcessEnd(enum.StrEnum):
+    """How an ended process has ended: with a result (DONE), or as in
+    FailureReason."""
+    UNSPECIFIED = "UNSPECIFIED"  # it lives
+    DONE = "DONE"
+    FAILED = "FAILED"
+    EXCEPTION = "EXCEPTION"
+    CANCELLED = "CANCELLED"
+    TERMINATED = "TERMINATED"
+    INIT_REFUSED = "INIT_REFUSED"
+    LIMIT_REACHED = "LIMIT_REACHED"
 
 
 class FailureReason(enum.StrEnum):
@@ -140,6 +154,12 @@ class Submitted:
 
 
 Target = Union[str, Submitted]
+
+# Of a process, by key: at most 8. A key has 1 to 63 characters of a-z, 0-9 and ._-/,
+# and begins and ends with a letter or a digit; a value has 0 to 63 bytes.
+Labels = Mapping[str, str]
+# None stands for any value.
+LabelFilter = Mapping[str, Union[str, None]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,7 +230,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Process:
-    """A live process, as process.proto describes it."""
+    """A process, as process.proto describes it."""
     pid: str
     process_type: str
     method: str
@@ -225,14 +245,23 @@ class Process:
     priority: int
     owner: str
     durability: Durability
-    # The following are known only to `describe`.
+    # `ps`: at most one, the name that it has held longest.
     names: tuple[str, ...]
+    # The following are known only to `describe`.
     plugin: str
     plugin_version: str
     linked_pids: tuple[str, ...]
     monitored_pids: tuple[str, ...]
     monitor_pids: tuple[str, ...]
     quarantine_reason: str
+    # Known everywhere.
+    labels: Labels
+    # The following are of an ended process. Its method, parent, priority, mailbox and
+    # yields are not known any more.
+    end: ProcessEnd
+    end_time: datetime.datetime | None
+    end_code: grpc.StatusCode  # OK: it ended with a result
+    end_message: str  # of its failure, cut
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,6 +297,7 @@ class Started:
     priority: int
     create_time: datetime.datetime | None
     owner: str
+    labels: Labels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,6 +310,7 @@ class Ended:
     steps: int
     failure: Failure | None  # None: it ended with a result
     owner: str
+    labels: Labels
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ import grpc
 from actord import errors, wire
 from actord.attempts import Deadline, Patience
 from actord.v1 import watch_pb2
-from actord.values import WatchEvent
+from actord.values import LabelFilter, WatchEvent
 
 if TYPE_CHECKING:
     from actord.client import Client
@@ -21,11 +21,13 @@ class Position:
     """The identity of a watch, and the position up to which its events have been
     delivered. For the sync and the asyncio watch."""
 
-    def __init__(self, process_type: str, parent_pid: str, resume_token: str,
+    def __init__(self, process_type: str, parent_pid: str,
+                 labels: LabelFilter | None, resume_token: str,
                  skip_snapshot: bool, patience: float | None) -> None:
         self._request = watch_pb2.WatchProcessesRequest(
             process_type=process_type, parent_pid=parent_pid,
-            resume_token=resume_token, skip_snapshot=skip_snapshot)
+            labels=wire.label_texts(labels), resume_token=resume_token,
+            skip_snapshot=skip_snapshot)
         self._patience = Patience(patience)
         # The token of the response whose events are being delivered.
         self._next_token = resume_token
@@ -75,10 +77,10 @@ class Watch:
     """
 
     def __init__(self, client: Client, process_type: str, parent_pid: str,
-                 resume_token: str, skip_snapshot: bool,
-                 timeout: float | None) -> None:
+                 labels: LabelFilter | None, resume_token: str,
+                 skip_snapshot: bool, timeout: float | None) -> None:
         self._client = client
-        self._position = Position(process_type, parent_pid, resume_token,
+        self._position = Position(process_type, parent_pid, labels, resume_token,
                                   skip_snapshot, client.timeout)
         self._deadline = Deadline(timeout)
         self._closed = threading.Event()

@@ -82,14 +82,15 @@ def set_seconds(duration: Any, seconds: float) -> None:
 def submit_request(process_type: str, input: Payload, method: str,
                    request_id: str | None, messages: Iterable[values.Message],
                    priority: int | None, name: str, on_name_conflict: str,
-                   durability: str | None) -> process_pb2.SubmitRequest:
+                   durability: str | None, labels: values.Labels | None
+                   ) -> process_pb2.SubmitRequest:
     request = process_pb2.SubmitRequest(
         process_type=process_type, method=method, input=payload_message(input),
         request_id=new_id() if request_id is None else request_id,
         messages=[process_pb2.Message(topic=message.topic,
                                       payload=payload_message(message.payload))
                   for message in messages],
-        priority=priority, name=name)
+        priority=priority, name=name, labels=dict(labels or {}))
     request.on_name_conflict = process_pb2.SubmitRequest.NameConflict.Value(
         f"NAME_CONFLICT_{values.NameConflict(on_name_conflict)}")
     if durability is not None:
@@ -202,16 +203,40 @@ def process_of(message: Any) -> values.Process:
         linked_pids=tuple(message.linked_pids),
         monitored_pids=tuple(message.monitored_pids),
         monitor_pids=tuple(message.monitor_pids),
-        quarantine_reason=message.quarantine_reason)
+        quarantine_reason=message.quarantine_reason, labels=dict(message.labels),
+        end=member(values.ProcessEnd, process_pb2.ProcessEnd, "PROCESS_END_",
+                   message.end),
+        end_time=time_of(message, "end_time"),
+        end_code=errors.status_code(message.end_code),
+        end_message=message.end_message)
+
+
+def label_texts(labels: values.LabelFilter | None) -> list[str]:
+    return [key if value is None else f"{key}={value}"
+            for key, value in (labels or {}).items()]
 
 
 def list_request(process_type: str, state: str | None, parent_pid: str,
+                 labels: values.LabelFilter | None,
                  page_size: int) -> process_pb2.ListProcessesRequest:
     request = process_pb2.ListProcessesRequest(
-        page_size=page_size, process_type=process_type, parent_pid=parent_pid)
+        page_size=page_size, process_type=process_type, parent_pid=parent_pid,
+        labels=label_texts(labels))
     if state is not None:
         request.state = process_pb2.ProcessState.Value(
             f"PROCESS_STATE_{values.ProcessState(state)}")
+    return request
+
+
+def ended_request(process_type: str, end: str | None, owner: str,
+                  labels: values.LabelFilter | None,
+                  page_size: int) -> process_pb2.ListProcessesRequest:
+    request = process_pb2.ListProcessesRequest(
+        page_size=page_size, process_type=process_type, owner=owner,
+        labels=label_texts(labels), state=process_pb2.PROCESS_STATE_ENDED)
+    if end is not None:
+        request.end = process_pb2.ProcessEnd.Value(
+            f"PROCESS_END_{values.ProcessEnd(end)}")
     return request
 
 
@@ -242,10 +267,11 @@ def _process_event(event: Any) -> values.WatchEvent:
         started = event.started
         return values.Started(
             started.pid, started.process_type, started.method, started.parent_pid,
-            started.priority, time_of(started, "create_time"), started.owner)
+            started.priority, time_of(started, "create_time"), started.owner,
+            dict(started.labels))
     ended = event.ended
     return values.Ended(
         ended.pid, ended.process_type, ended.parent_pid,
         time_of(ended, "create_time"), time_of(ended, "end_time"), ended.steps,
         failure_of(ended.failure) if ended.HasField("failure") else None,
-        ended.owner)
+        ended.owner, dict(ended.labels))

@@ -99,6 +99,26 @@ void AddPid(Json& operation, bool takes_names) {
                   : "A PID.");
 }
 
+void AddLabel(Json& operation, const std::string& description) {
+  ShortPaths::AddParameter(operation, "label", "query",
+                           {{"type", "array"}, {"items", TextSchema()}},
+                           description);
+}
+
+Json ListPath(ShortPaths& of) {
+  Json operation = of.Operation("ListProcessesByQuery", "ListProcesses",
+                                "Lists processes, page by page");
+  for (const char* const name : {"pageSize", "pageToken", "processType",
+                                 "state", "parentPid", "owner", "end"}) {
+    of.AddField(operation, "actord.v1.ListProcessesRequest", name);
+  }
+  AddLabel(operation,
+           "Only processes with this label, KEY=VALUE or KEY; may "
+           "come several times.");
+  of.AddAnswer(operation, "200", "actord.v1.ListProcessesResponse", "A page.");
+  return operation;
+}
+
 Json SubmitPath(ShortPaths& of) {
   Json operation =
       of.Operation("StartProcess", "Submit", "Starts a process of the type");
@@ -108,6 +128,9 @@ Json SubmitPath(ShortPaths& of) {
        {"method", "name", "onNameConflict", "priority", "durability"}) {
     of.AddField(operation, "actord.v1.SubmitRequest", name);
   }
+  AddLabel(operation,
+           "A label of the process, as KEY=VALUE; may come several "
+           "times.");
   ShortPaths::AddKey(operation, "requestId");
   ShortPaths::AddWait(operation,
                       "Seconds to wait for the end of the process. If it ends "
@@ -277,6 +300,7 @@ Json UseLinkPath() {
 void AddShortPaths(const ServiceDescriptor& service, Schemas& schemas,
                    Json& paths) {
   ShortPaths of(service, schemas);
+  paths["/v1/processes"]["get"] = ListPath(of);
   paths["/v1/processes/{process}"]["post"] = SubmitPath(of);
   Json describe =
       of.Operation("DescribeProcess", "GetProcess", "Describes a live process");

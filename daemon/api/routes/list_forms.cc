@@ -1,20 +1,15 @@
 // The forms of lists.
-#include <actord/text.h>
-
-#include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "actord/v1/call.pb.h"
 #include "actord/v1/yield.pb.h"
-#include "daemon/api/http_fields.h"
 #include "daemon/api/http_status.h"
 #include "daemon/api/json_text.h"
+#include "daemon/api/routes/short_form.h"
 #include "daemon/api/routes/short_forms.h"
-#include "daemon/wire/proto_check.h"
 #include "google/protobuf/descriptor.h"
 
 namespace actord::daemon {
@@ -49,25 +44,6 @@ class ListForm final : public CallForm {
 };
 
 }  // namespace
-
-absl::Status ReadQueryFields(const std::string& query,
-                             const std::vector<std::string>& allowed,
-                             google::protobuf::Message* request) {
-  const absl::StatusOr<Parameters> parameters = ReadParameters(query);
-  if (!parameters.ok()) return parameters.status();
-  nlohmann::json fields = nlohmann::json::object();
-  for (const auto& [name, value] : *parameters) {
-    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
-      return Wrong(ToUtf8(name, kMaxNameBytes),
-                   "is not a parameter of this route");
-    }
-    fields[name] = value;
-  }
-  if (fields.empty()) return absl::OkStatus();
-  return ReadJson(
-      fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-      request);
-}
 
 std::unique_ptr<CallForm> ListYieldsForm(ShortParts parts) {
   return std::make_unique<ListForm<v1::ListYieldsResponse>>(std::move(parts));

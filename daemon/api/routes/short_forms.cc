@@ -3,7 +3,6 @@
 #include <actord/text.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,24 +14,13 @@
 #include "daemon/api/connect_error.h"
 #include "daemon/api/http_fields.h"
 #include "daemon/api/http_status.h"
-#include "daemon/api/json_text.h"
+#include "daemon/api/routes/short_form.h"
 #include "daemon/wire/proto_check.h"
 
 namespace actord::daemon {
 namespace {
 
 using google::protobuf::Message;
-
-absl::StatusOr<AdminAnswer> JsonAnswer(unsigned status,
-                                       const Message& message) {
-  AdminAnswer answer;
-  answer.status = status;
-  answer.content_type = "application/json";
-  absl::Status written = WriteJson(message.GetDescriptor()->full_name(),
-                                   message.SerializeAsString(), &answer.body);
-  if (!written.ok()) return written;
-  return answer;
-}
 
 // A process may choose any text as content type; only a plain one can be a
 // header.
@@ -84,54 +72,6 @@ AdminAnswer OrError(absl::StatusOr<AdminAnswer> answer) {
   return answer.ok() ? *std::move(answer) : ConnectError(answer.status());
 }
 
-class ShortForm : public CallForm {
- public:
-  explicit ShortForm(ShortParts parts) : parts_(std::move(parts)) {}
-
- protected:
-  [[nodiscard]] ShortParts& parts() { return parts_; }
-  [[nodiscard]] const ShortParts& parts() const { return parts_; }
-
-  // Fills the fields of `request` with the parameters of the query, which must
-  // be among `allowed`. To be called first. Checks the texts of the path, too.
-  absl::Status ReadParts(std::initializer_list<std::string_view> allowed,
-                         Message* request) const {
-    for (const std::string& segment : parts_.segments) {
-      if (!IsUtf8(segment)) return Wrong("the path", "is not UTF-8");
-    }
-    return ReadQueryFields(
-        parts_.query, std::vector<std::string>(allowed.begin(), allowed.end()),
-        request);
-  }
-
-  // Reads Idempotency-Key, perhaps in quotation marks, into `id`.
-  absl::Status ReadKey(std::string* id) const {
-    if (parts_.keys.empty()) return absl::OkStatus();
-    std::string_view key = parts_.keys.front();
-    if (key.size() > 1 && key.front() == '"' && key.back() == '"') {
-      key = key.substr(1, key.size() - 2);
-    }
-    if (parts_.keys.size() > 1 || key.empty() || !IsUtf8(key)) {
-      return Wrong("Idempotency-Key", "must be one text that is not empty");
-    }
-    *id = key;
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadPayload(std::string body, v1::Payload* payload) const {
-    if (!IsUtf8(parts_.content_type)) {
-      return Wrong("Content-Type", "is not UTF-8");
-    }
-    // As everywhere, "" means application/json.
-    payload->set_content_type(parts_.content_type);
-    *payload->mutable_data() = std::move(body);
-    return absl::OkStatus();
-  }
-
- private:
-  ShortParts parts_;
-};
-
 // GET outcome.
 class OutcomeOf : public ShortForm {
  public:
@@ -178,7 +118,7 @@ class Submission final : public ShortForm {
   absl::Status Read(std::string body, Message* request) override {
     auto& submit = static_cast<v1::SubmitRequest&>(*request);
     absl::Status status = ReadParts(
-        {"method", "name", "onNameConflict", "priority", "durability"},
+        {"method", "name", "onNameConflict", "priority", "durability", "label"},
         request);
     submit.set_process_type(parts().segments[0]);
     if (status.ok()) status = ReadKey(submit.mutable_request_id());
@@ -225,6 +165,23 @@ class Description final : public ShortForm {
     v1::GetProcessResponse response;
     response.ParseFromString(bytes);
     return JsonAnswer(kHttpOk, response.process());
+  }
+};
+
+// GET of the list.
+class ProcessList final : public ShortForm {
+ public:
+  using ShortForm::ShortForm;
+
+  absl::Status Read(std::string /*body*/, Message* request) override {
+    return ReadParts({"pageSize", "pageToken", "processType", "state",
+                      "parentPid", "label", "owner", "end"},
+                     request);
+  }
+  absl::StatusOr<AdminAnswer> Write(const std::string& bytes) override {
+    v1::ListProcessesResponse response;
+    response.ParseFromString(bytes);
+    return JsonAnswer(kHttpOk, response);
   }
 };
 
@@ -352,6 +309,9 @@ std::unique_ptr<CallForm> SubmitForm(ShortParts parts) {
 }
 std::unique_ptr<CallForm> GetProcessForm(ShortParts parts) {
   return std::make_unique<Description>(std::move(parts));
+}
+std::unique_ptr<CallForm> ListProcessesForm(ShortParts parts) {
+  return std::make_unique<ProcessList>(std::move(parts));
 }
 std::unique_ptr<CallForm> OutcomeForm(ShortParts parts) {
   return std::make_unique<OutcomeOf>(std::move(parts));

@@ -29,6 +29,7 @@ struct ShortParts {
 // Reads the outcome of the new process, too, if the client waits.
 std::unique_ptr<CallForm> SubmitForm(ShortParts parts);
 std::unique_ptr<CallForm> GetProcessForm(ShortParts parts);
+std::unique_ptr<CallForm> ListProcessesForm(ShortParts parts);
 std::unique_ptr<CallForm> OutcomeForm(ShortParts parts);
 std::unique_ptr<CallForm> SendForm(ShortParts parts);
 std::unique_ptr<CallForm> CallProcessForm(ShortParts parts);
@@ -38,11 +39,5 @@ std::unique_ptr<CallForm> CompleteForm(ShortParts parts);
 // Lists: each field of the request may be a parameter of the query.
 std::unique_ptr<CallForm> ListYieldsForm(ShortParts parts);
 std::unique_ptr<CallForm> ListCallsForm(ShortParts parts);
-
-// Fills the fields of `request` with the parameters of the query, which must be
-// among `allowed`.
-absl::Status ReadQueryFields(const std::string& query,
-                             const std::vector<std::string>& allowed,
-                             google::protobuf::Message* request);
 
 }  // namespace actord::daemon

@@ -21,6 +21,7 @@ namespace {
 constexpr std::string_view kProcesses = "/v1/processes/";
 constexpr std::string_view kYields = "/v1/yields/";
 // Lists, without a segment.
+constexpr std::string_view kProcessList = "/v1/processes";
 constexpr std::string_view kYieldList = "/v1/yields";
 constexpr std::string_view kCallList = "/v1/calls";
 
@@ -29,7 +30,7 @@ std::string_view PrefixOf(std::string_view path) {
   for (const std::string_view prefix : {kProcesses, kYields}) {
     if (path.starts_with(prefix)) return prefix;
   }
-  for (const std::string_view list : {kYieldList, kCallList}) {
+  for (const std::string_view list : {kProcessList, kYieldList, kCallList}) {
     if (path == list) return list;
   }
   return "";
@@ -47,6 +48,8 @@ struct Route {
 };
 
 constexpr std::array kRoutes = {
+    Route{
+        kProcessList, "GET", {}, 0, "ListProcesses", false, ListProcessesForm},
     Route{kProcesses, "POST", {""}, 1, "Submit", true, SubmitForm},
     Route{kProcesses, "GET", {""}, 1, "GetProcess", false, GetProcessForm},
     Route{kProcesses, "DELETE", {""}, 1, "Cancel", false, CancelForm},

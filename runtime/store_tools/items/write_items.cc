@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/journal/meta.h"
+#include "runtime/process/listed/labels.h"
 #include "runtime/store/rocks_state_store.h"
 #include "runtime/store/state_keys.h"
 #include "runtime/store_tools/examine_store.h"
@@ -148,6 +149,9 @@ absl::Status StoreWriter::Take(const ProcessItem& item) {
     return Wrong(name + " is of a later start than the store");
   }
   const records::RuntimeImage& image = item.entry.runtime;
+  if (!Labels::OfTexts(image.labels).ok()) {
+    return Wrong(name + " has wrong labels");
+  }
   absl::Status status =
       PutOnce(KeyOf(KeyKind::kProcess, item.pid), ValueOf(item.entry), name);
   if (status.ok() && item.image) {
@@ -231,6 +235,10 @@ absl::Status StoreWriter::Take(const LetterItem& item) {
 }
 
 absl::Status StoreWriter::Take(const OutcomeItem& item) {
+  if (!Labels::OfTexts(item.entry.labels).ok()) {
+    return Wrong("the result of process " + FormatPid(item.pid) +
+                 " has wrong labels");
+  }
   std::string key = KeyOf(KeyKind::kOutcome, item.pid);
   absl::Status status =
       Put(KeyOf(KeyKind::kExpiry, item.entry.expires_ns, key), "");

@@ -43,16 +43,18 @@ TEST(ToJson, KeepsNamesAndWritesNumbersAsNumbers) {
   process.set_state(v1::PROCESS_STATE_IDLE);
   process.set_steps(18446744073709551615ULL);
   process.mutable_create_time()->set_seconds(0);
-  EXPECT_EQ(Write(ToJson(process)),
-            R"({"pid":"p-1","process_type":"order","method":"",)"
-            R"("state":"IDLE","parent_pid":"",)"
-            R"("create_time":"1970-01-01T00:00:00Z",)"
-            R"("steps":18446744073709551615,"mailbox_messages":0,)"
-            R"("mailbox_bytes":0,"yields_outstanding":0,)"
-            R"("cancel_requested":false,"priority":0,"owner":"",)"
-            R"("quarantine_reason":"","names":[],"plugin":"",)"
-            R"("plugin_version":"","linked_pids":[],"monitored_pids":[],)"
-            R"("monitor_pids":[],"durability":"UNSPECIFIED"})");
+  EXPECT_EQ(
+      Write(ToJson(process)),
+      R"({"pid":"p-1","process_type":"order","method":"",)"
+      R"("state":"IDLE","parent_pid":"",)"
+      R"("create_time":"1970-01-01T00:00:00Z",)"
+      R"("steps":18446744073709551615,"mailbox_messages":0,)"
+      R"("mailbox_bytes":0,"yields_outstanding":0,)"
+      R"("cancel_requested":false,"priority":0,"owner":"",)"
+      R"("quarantine_reason":"","names":[],"plugin":"",)"
+      R"("plugin_version":"","linked_pids":[],"monitored_pids":[],)"
+      R"("monitor_pids":[],"durability":"UNSPECIFIED",)"
+      R"("labels":{},"end":"UNSPECIFIED","end_code":0,"end_message":""})");
 }
 
 TEST(ToJson, OmitsUnsetMessages) {

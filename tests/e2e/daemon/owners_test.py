@@ -58,7 +58,8 @@ class Tenants(TokenCase):
 
     def begin(self, actor, count=2):
         """Starts what a client can have; returns it."""
-        pids = [actor.submit("order", ORDER, name=f"{NAME}/{i}" if i else NAME)
+        pids = [actor.submit("order", ORDER, name=f"{NAME}/{i}" if i else NAME,
+                             labels={"tenant": "acme"})
                 for i in range(count)]
         actor.submit("counter", b"7", request_id=REQUEST_ID)
         actor.submit("counter", b"9", request_id="s" + REQUEST_ID)
@@ -67,7 +68,7 @@ class Tenants(TokenCase):
             actor.stub.Send(process_pb2.SendRequest(
                 pid=own, topic="add", message_id=message_id), timeout=CALL_SECONDS)
         for _ in range(count):
-            ended = actor.submit("order", ORDER)
+            ended = actor.submit("order", ORDER, labels={"tenant": "acme"})
             actor.send(ended)
             actor.terminate(ended)
         letters = eventually(

@@ -144,6 +144,14 @@ class Asks:
             "ListProcesses",
             process_pb2.ListProcessesRequest(parent_pid=thing.pid),
             process_pb2.ListProcessesRequest(process_type="order"),
+            process_pb2.ListProcessesRequest(labels=["tenant"]),
+            process_pb2.ListProcessesRequest(process_type="order",
+                                             state=process_pb2.PROCESS_STATE_ENDED),
+            process_pb2.ListProcessesRequest(state=process_pb2.PROCESS_STATE_ENDED,
+                                             process_type="order",
+                                             owner=thing.owner),
+            process_pb2.ListProcessesRequest(state=process_pb2.PROCESS_STATE_ENDED,
+                                             labels=["tenant"]),
             process_pb2.ListProcessesRequest(
                 page_token=thing.pages["ListProcesses"]))
 
@@ -156,6 +164,7 @@ class Asks:
         answers = []
         for request in (watch_pb2.WatchProcessesRequest(process_type="order"),
                         watch_pb2.WatchProcessesRequest(parent_pid=thing.pid),
+                        watch_pb2.WatchProcessesRequest(labels=["tenant"]),
                         watch_pb2.WatchProcessesRequest(resume_token=thing.resume)):
             call = self.stub.WatchProcesses(request, timeout=CALL_SECONDS)
             answers.append(answer_of(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,7 @@ Pid PidInSlot(uint32_t slot, uint32_t generation = 1) {
 Outcome OutcomeAfter(uint64_t steps, std::string message = "") {
   Outcome outcome;
   outcome.steps = steps;
+  if (!message.empty()) outcome.kind = EndKind::kFailed;
   outcome.message = std::move(message);
   return outcome;
 }
@@ -29,22 +31,41 @@ TEST(OutcomeTable, GivesBackWhatWasAdded) {
   Outcome outcome = OutcomeAfter(7, "why");
   outcome.kind = EndKind::kFailed;
   outcome.code = absl::StatusCode::kAborted;
-  outcome.result.bytes = "result";
   outcome.started_unix_ns = 3;
   outcome.ended_unix_ns = 5;
+  outcome.owner = Owner{4};
+  outcome.type = UINT16_MAX;
+  EndedTags tags;
+  tags.name = "nightly";
+  outcome.tags = std::make_shared<const EndedTags>(tags);
   table.Add(PidInSlot(1), 9, Outcome(outcome));
   const std::optional<Outcome> found = table.Find(PidInSlot(1));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->kind, outcome.kind);
   EXPECT_EQ(found->code, outcome.code);
   EXPECT_EQ(found->message, "why");
-  EXPECT_EQ(found->result.bytes, "result");
   EXPECT_EQ(found->steps, 7u);
+  EXPECT_EQ(found->owner, Owner{4});
+  EXPECT_EQ(found->type, UINT16_MAX);
+  EXPECT_EQ(found->tags->name, "nightly");
   EXPECT_EQ(found->started_unix_ns, 3u);
   EXPECT_EQ(found->ended_unix_ns, 5u);
   EXPECT_EQ(table.oldest_since_ns(), 9u);
   EXPECT_FALSE(table.Find(PidInSlot(2)));
   EXPECT_FALSE(table.Find(PidInSlot(1, 3))) << "another process of the slot";
+
+  Outcome result = OutcomeAfter(UINT64_MAX);
+  result.result = {"result", "text/plain"};
+  table.Add(PidInSlot(2), 9, Outcome(result));
+  const std::optional<Outcome> second = table.Find(PidInSlot(2));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->kind, EndKind::kResult);
+  EXPECT_EQ(second->result.bytes, "result");
+  EXPECT_EQ(second->result.content_type, "text/plain");
+  EXPECT_EQ(second->message, "");
+  EXPECT_EQ(second->type, 0);
+  EXPECT_EQ(second->tags, nullptr);
+  EXPECT_EQ(second->steps, (uint64_t{1} << 48) - 1) << "no room for more";
 }
 
 // The hash table doubles several times, and outcomes are found also while the

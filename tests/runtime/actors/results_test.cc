@@ -266,7 +266,7 @@ TEST_F(ResultsTest, AfterAllWereForgottenOthersAreKept) {
 TEST_F(ResultsTest, AllOfAnOutcomeIsKept) {
   Results results(limits_, clock_);
   const Outcome given{.kind = EndKind::kFailed,
-                      .result = {"bytes", "type"},
+                      .result = {},
                       .code = absl::StatusCode::kDataLoss,
                       .message = "why",
                       .steps = 3,
@@ -276,13 +276,18 @@ TEST_F(ResultsTest, AllOfAnOutcomeIsKept) {
   const absl::StatusOr<Outcome> outcome = Ask(results, PidOf(1));
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->kind, given.kind);
-  EXPECT_EQ(outcome->result.bytes, "bytes");
-  EXPECT_EQ(outcome->result.content_type, "type");
   EXPECT_EQ(outcome->code, given.code);
   EXPECT_EQ(outcome->message, "why");
   EXPECT_EQ(outcome->steps, 3u);
   EXPECT_EQ(outcome->started_unix_ns, 4u);
   EXPECT_EQ(outcome->ended_unix_ns, 5u);
+  Outcome result;
+  result.result = {"bytes", "type"};
+  results.Put(PidOf(2), Outcome(result), true, kNothing);
+  const absl::StatusOr<Outcome> second = Ask(results, PidOf(2));
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->result.bytes, "bytes");
+  EXPECT_EQ(second->result.content_type, "type");
 }
 
 TEST_F(ResultsTest, TooLargeResultIsNotKeptAndDisplacesNoOther) {

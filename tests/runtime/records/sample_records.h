@@ -76,7 +76,8 @@ inline std::vector<records::Any> SampleRecords() {
                 .owner = Owner{2},
                 .durability = Durability::kReplay,
                 .unix_ns = 1'700'000'000'000'000'000,
-                .at_ns = 76},
+                .at_ns = 76,
+                .labels = {"a=b", "c="}},
       Started{.pid = pid,
               .turn = turn,
               .lifetime_ns = 99,
@@ -217,7 +218,8 @@ inline records::RuntimeImage SampleImage() {
           .watchers = {{.other = other, .tag = 5}},
           .traps_exits = true,
           .cancel_deadline_ns = 90,
-          .cancel_after_ns = 6};
+          .cancel_after_ns = 6,
+          .labels = {"a=b", "c="}};
 }
 
 }  // namespace actord::runtime

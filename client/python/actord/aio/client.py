@@ -14,7 +14,7 @@ from actord.aio.watch import Watch
 from actord.attempts import Attempts, Deadline, Default, Timeout
 from actord.connection import ConnectedClient
 from actord.v1 import outcome_pb2, process_pb2, yield_pb2
-from actord.values import UNSET, Data, Payload, Target
+from actord.values import UNSET, Data, LabelFilter, Labels, Payload, Target
 
 
 class Client(ConnectedClient):
@@ -45,7 +45,7 @@ class Client(ConnectedClient):
                      messages: Iterable[values.Message] = (),
                      priority: int | None = None, name: str = "",
                      on_name_conflict: str = values.NameConflict.FAIL,
-                     durability: str | None = None,
+                     durability: str | None = None, labels: Labels | None = None,
                      timeout: Timeout = Default.TIMEOUT) -> values.Submitted:
         """Starts a process, and returns when its Init has returned. By default the
         client makes a request_id, so a repeated attempt starts no second
@@ -53,7 +53,7 @@ class Client(ConnectedClient):
         request = wire.submit_request(
             process_type, Payload.of(input, json=json, content_type=content_type),
             method, request_id, messages, priority, name, on_name_conflict,
-            durability)
+            durability, labels)
         return wire.submitted_of(await self._perform(
             self.stub.Submit, request, self._deadline(timeout),
             bool(request.request_id)))
@@ -91,7 +91,8 @@ class Client(ConnectedClient):
                   method: str = "", request_id: str | None = None,
                   messages: Iterable[values.Message] = (),
                   priority: int | None = None, name: str = "",
-                  durability: str | None = None, check: bool = True,
+                  durability: str | None = None, labels: Labels | None = None,
+                  check: bool = True,
                   timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
         """Starts a process and waits for its end. Raises ProcessFailed if it fails,
         unless `check` is False. An error after the start has the `pid`."""
@@ -99,7 +100,7 @@ class Client(ConnectedClient):
         pid = (await self.submit(
             process_type, input, json=json, content_type=content_type,
             method=method, request_id=request_id, messages=messages,
-            priority=priority, name=name, durability=durability,
+            priority=priority, name=name, durability=durability, labels=labels,
             timeout=deadline.remaining())).pid
         try:
             return await self.await_outcome(pid, check=check,
@@ -154,10 +155,24 @@ class Client(ConnectedClient):
             self._deadline(timeout), True)).process)
 
     def ps(self, process_type: str = "", *, state: str | None = None,
-           parent_pid: str = "", page_size: int = 1000,
+           parent_pid: str = "", labels: LabelFilter | None = None,
+           page_size: int = 1000,
            timeout: Timeout = Default.TIMEOUT) -> AsyncIterator[values.Process]:
-        """The live processes, page by page. `timeout` is for each page."""
-        request = wire.list_request(process_type, state, parent_pid, page_size)
+        """The live processes, page by page; with `labels`, those that have each of
+        these labels, where None stands for any value. `timeout` is for each
+        page."""
+        request = wire.list_request(process_type, state, parent_pid, labels,
+                                    page_size)
+        return self._pages(self.stub.ListProcesses, request, timeout,
+                           lambda page: map(wire.process_of, page.processes))
+
+    def ended(self, process_type: str = "", *, end: str | None = None,
+              owner: str = "", labels: LabelFilter | None = None,
+              page_size: int = 1000,
+              timeout: Timeout = Default.TIMEOUT) -> AsyncIterator[values.Process]:
+        """The ended processes whose results are kept, the newest end first, page by
+        page. `end` is a ProcessEnd. The other arguments are as for `ps`."""
+        request = wire.ended_request(process_type, end, owner, labels, page_size)
         return self._pages(self.stub.ListProcesses, request, timeout,
                            lambda page: map(wire.process_of, page.processes))
 
@@ -171,12 +186,12 @@ class Client(ConnectedClient):
                            lambda page: map(wire.yield_of, page.yields))
 
     def watch(self, process_type: str = "", *, parent_pid: str = "",
-              resume_token: str = "", skip_snapshot: bool = False,
-              timeout: float | None = None) -> Watch:
+              labels: LabelFilter | None = None, resume_token: str = "",
+              skip_snapshot: bool = False, timeout: float | None = None) -> Watch:
         """Iterates over the live processes, and then over each start and end, for
         `timeout` seconds; by default until it is closed. See class Watch."""
-        return Watch(self, process_type, parent_pid, resume_token, skip_snapshot,
-                     timeout)
+        return Watch(self, process_type, parent_pid, labels, resume_token,
+                     skip_snapshot, timeout)
 
     def send_stream(self, *, max_unacknowledged: int = 10_000,
                     timeout: Timeout = Default.TIMEOUT) -> SendStream:

@@ -10,7 +10,7 @@ import grpc.aio
 
 from actord import errors
 from actord.attempts import Deadline
-from actord.values import WatchEvent
+from actord.values import LabelFilter, WatchEvent
 from actord.watch import Position
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ class Watch:
     """Same as actord.Watch, with `async for` and `async with`."""
 
     def __init__(self, client: Client, process_type: str, parent_pid: str,
-                 resume_token: str, skip_snapshot: bool,
-                 timeout: float | None) -> None:
+                 labels: LabelFilter | None, resume_token: str,
+                 skip_snapshot: bool, timeout: float | None) -> None:
         self._client = client
-        self._position = Position(process_type, parent_pid, resume_token,
+        self._position = Position(process_type, parent_pid, labels, resume_token,
                                   skip_snapshot, client.timeout)
         self._deadline = Deadline(timeout)
         self._closed = asyncio.Event()

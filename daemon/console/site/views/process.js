@@ -219,6 +219,7 @@ const Described = ({ process }) => html`
   <${Facts} facts=${[
     ["Method", html`<${Foreign} text=${process.method || "–"} most=${140} />`],
     ["Names", html`<${Foreign} text=${(process.names ?? []).map((one) => `@${one}`).join(", ") || "–"} />`],
+    ["Labels", html`<${Foreign} text=${Object.entries(process.labels ?? {}).map(([key, value]) => `${key}=${value}`).join(", ") || "–"} />`],
     ["Parent", html`<${Pid} pid=${process.parentPid} />`],
     ["Created", html`<${Clock} time=${process.createTime} />, <${Ago} time=${process.createTime} /> ago`],
     ["Steps", count(process.steps)],

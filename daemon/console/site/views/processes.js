@@ -39,6 +39,7 @@ export function Processes({ app, query }) {
     processType: query.get("type") ?? "",
     state: state ? `PROCESS_STATE_${state}` : undefined,
     parentPid: query.get("parent") ?? "",
+    labels: query.get("label") ? [query.get("label")] : [],
   };
   return html`
     <${Find} />
@@ -46,6 +47,7 @@ export function Processes({ app, query }) {
       { name: "type", label: "Type", options: typeOptions(app) },
       { name: "state", label: "State", options: [["", "all"], ...STATES.map((one) => [one, one.toLowerCase()])] },
       { name: "parent", label: "Parent" },
+      { name: "label", label: "Label (KEY=VALUE)" },
     ]} />
     <${List} method="ListProcesses" field="processes" request=${request} show=${table} />`;
 }

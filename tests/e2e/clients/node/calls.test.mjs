@@ -61,6 +61,40 @@ test('a message to a group goes to its members', async (t) => {
   assert.deepEqual(items.slice(-2).map((item) => item.payload), ['x', 'y']);
 });
 
+test('labels select live and ended processes', async (t) => {
+  const client = clientOf(t);
+  const batch = `b${Date.now()}`; // other tests use the same daemon
+  const labels = { batch, tenant: 'acme', urgent: '' };
+  const acme = await client.submit('counter', '1', { durability: 'VOLATILE', labels });
+  await client.submit('counter', '1', {
+    durability: 'VOLATILE', labels: { batch, tenant: 'other' },
+  });
+  assert.equal((await all(client.ps('', { labels: { batch, tenant: null } }))).length, 2);
+  const filter = { batch, tenant: 'acme', urgent: null };
+  const [process] = await all(client.ps('counter', { labels: filter }));
+  assert.deepEqual([process.pid, process.labels, process.end, process.endTime],
+    [acme.pid, labels, 'UNSPECIFIED', null]);
+  const watch = client.watch('', { labels: filter });
+  const { value: snapshot } = await watch.next();
+  assert.deepEqual(snapshot.processes.map((one) => one.pid), [acme.pid]);
+  await client.terminate(acme, 'enough');
+  let event;
+  do event = (await watch.next()).value; while (event.kind !== 'ended');
+  assert.deepEqual([event.pid, event.labels], [acme.pid, labels]);
+  watch.close();
+  await client.run('echo', '1', { labels: { batch } });
+  assert.deepEqual(
+    (await all(client.ended('', { labels: { batch }, pageSize: 1 })))
+      .map((one) => one.processType), ['echo', 'counter']);
+  const [ended] = await all(client.ended('counter', { end: 'TERMINATED', labels: filter }));
+  assert.deepEqual(
+    [ended.pid, ended.state, ended.end, ended.endCode, ended.endMessage,
+      ended.createTime <= ended.endTime],
+    [acme.pid, 'ENDED', 'TERMINATED', 'ABORTED', 'enough', true]);
+  await fails(client.submit('counter', '1', { labels: { Tenant: 'acme' } }),
+    actord.InvalidArgument, 'INVALID_ARGUMENT', 'INVALID_FIELD');
+});
+
 test('payloads say truly what they are', async (t) => {
   const client = clientOf(t);
   const pid = await client.submit('probe', undefined, { method: 'collect' });
