@@ -28,6 +28,7 @@ class Runtime::Core::ThreadTurns {
               core.durable == nullptr ? nullptr : &core.durable->homes(),
               core.names, core.ties, core.step_secret, core.limits, core.clock,
               lane),
+        traces(core.options.spans),
         parts{.inbox = Inbox(core.processes, core.broker, core.ties,
                              core.undelivered, traces, lane),
               .caller = StepCaller(

@@ -22,6 +22,7 @@ class Clock;
 enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 
 class StepSink;         // step_record.h
+class StepSpans;        // span.h
 class DurableStore;     // durable_store.h
 struct ProcessFailure;  // process_failure.h
 
@@ -87,6 +88,9 @@ struct RuntimeOptions : Limits {
   // Receives the record of each Init and step before it is applied; null: no
   // record is kept. Borrowed; must outlive the runtime.
   StepSink* step_sink = nullptr;
+  // Receives the spans of traced steps; null: steps are no spans. Borrowed;
+  // must outlive the runtime.
+  StepSpans* spans = nullptr;
   // Bounds of the request ids, and of the message ids, that end with the
   // daemon. The store has separate bounds.
   RequestIdBounds request_ids = {.ttl_ns = uint64_t{600} * 1'000'000'000,

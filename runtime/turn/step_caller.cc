@@ -1,6 +1,8 @@
 // performance-notes: Rare code moved out.
 #include "runtime/turn/step_caller.h"
 
+#include <actord/text.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -122,7 +124,30 @@ void StepCaller::KeepCall(Process& process, const ProcessType& type,
   }
   if (traces_ != nullptr && traces_->current() != nullptr) {
     TraceEffects(process);
+    if (traces_->HasSpan()) traces_->EndSpan(FactsOfCall(type));
   }
+}
+
+StepFacts StepCaller::FactsOfCall(const ProcessType& type) {
+  const StepRecord& record = context_.record();
+  StepFacts facts{.process_type = type.name,
+                  .pid = FormatPid(input_.self),
+                  .step = input_.step,
+                  .events = input_.events.size()};
+  const bool is_init = input_.step == 0;
+  const bool has_failed = !record.misuse.ok() ||
+                          (is_init ? record.verdict != ACTORD_OK
+                                   : record.verdict == StepRecord::kThrown ||
+                                         record.verdict == ACTORD_STEP_FAIL ||
+                                         record.verdict == ACTORD_STEP_THREW);
+  if (!has_failed) return facts;
+  facts.has_failed = true;
+  facts.failure =
+      ToUtf8(!record.misuse.ok()     ? std::string(record.misuse.message())
+             : record.thrown.empty() ? record.failure
+                                     : record.thrown,
+             StepFacts::kMaxFailureBytes);
+  return facts;
 }
 
 void StepCaller::NoteInput(const Process& process) {

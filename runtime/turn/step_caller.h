@@ -156,6 +156,8 @@ class StepCaller {
   // Carries the trace of a step on to its effects. Precondition: the call that
   // has returned is traced.
   void TraceEffects(Process& process);
+  // The facts for the span of the call that has returned.
+  [[nodiscard]] StepFacts FactsOfCall(const ProcessType& type);
 
   StepContext context_;
   const ProcessTable& processes_;
