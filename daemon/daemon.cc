@@ -106,6 +106,12 @@ void Daemon::LogPlugins() {
 absl::Status Daemon::StartRuntime() {
   absl::Status status = OpenStore();
   if (!status.ok()) return status;
+  if (!config_.traces.endpoint.empty()) {
+    auto spans =
+        Spans::Start(config_.traces, logger_, runtime::Clock::System());
+    if (!spans.ok()) return spans.status();
+    spans_ = *std::move(spans);
+  }
   auto runtime = runtime::Runtime::Create(OptionsOfRuntime(), catalog_);
   if (!runtime.ok()) return runtime.status();
   runtime_ = *std::move(runtime);
@@ -161,12 +167,27 @@ absl::Status Daemon::StartServer() {
     presented_tokens_ =
         std::make_unique<PresentedTokens>(connections_->registry());
   }
-  service_ = std::make_unique<ActorService>(ServiceContext{
-      config_, runtime::Clock::System(), catalog_, plugins_,
-      *plugin_load_threads_, *runtime_, runtime_->request_ids(),
-      runtime_->message_ids(), shutdown_, logger_, *connections_, access_.get(),
-      check, certificates_.get(), presented_tokens_.get(), backups_.get(),
-      histories_.get(), links_.get(), boot_tree_});
+  ServiceContext context{config_,
+                         runtime::Clock::System(),
+                         catalog_,
+                         plugins_,
+                         *plugin_load_threads_,
+                         *runtime_,
+                         runtime_->request_ids(),
+                         runtime_->message_ids(),
+                         shutdown_,
+                         logger_,
+                         *connections_,
+                         access_.get(),
+                         check,
+                         certificates_.get(),
+                         presented_tokens_.get(),
+                         backups_.get(),
+                         histories_.get(),
+                         links_.get(),
+                         boot_tree_};
+  context.spans = spans_.get();
+  service_ = std::make_unique<ActorService>(context);
   if (access_ != nullptr) {
     status = access_->Start(
         [this] {

@@ -39,6 +39,7 @@
 #include "daemon/rpc_server.h"
 #include "daemon/settings/boot_tree_state.h"
 #include "daemon/settings/config.h"
+#include "daemon/spans/spans.h"
 #include "daemon/systemd/service_reports.h"
 #include "daemon/tls/peer_certificates.h"
 #include "daemon/tls/server_credentials.h"
@@ -83,6 +84,7 @@ class Daemon {
   //     being loaded has time to return.
   //  6. The server stops. After one second it breaks off the calls that are
   //     still open, for example a watched health status.
+  //  7. The collector of traces gets the spans that wait, within two seconds.
   // If steps do not return, Run ends the program with kExitDrainTimeout. If the
   // end takes longer than the timeouts allow (shutdown_control.h), the deadline
   // ends the program with the status that Run would have returned, as far as
@@ -177,6 +179,7 @@ class Daemon {
 
   // The parts in the order in which they are built. A part refers only to parts
   // above it, so the code of the plugins is unloaded last.
+  std::unique_ptr<Spans> spans_;           // null: no traces.endpoint
   std::unique_ptr<AccessControl> access_;  // null: no tokens
   LoadedPlugins plugins_;
   runtime::Catalog catalog_;

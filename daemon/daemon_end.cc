@@ -23,6 +23,9 @@ constexpr absl::Duration kServerGrace = absl::Seconds(1);
 // A wait ends this long before the deadline, to leave time for the other steps.
 constexpr absl::Duration kExitReserve = absl::Milliseconds(300);
 
+// Time for the collector of traces to take the last spans.
+constexpr absl::Duration kLastSpans = absl::Seconds(2);
+
 }  // namespace
 
 void Daemon::RequestShutdown(runtime::ShutdownMode mode) {
@@ -136,6 +139,11 @@ ExitStatus Daemon::Run() {
   StopAdmin();
   if (serves()) {
     server_->Stop(std::min(kServerGrace, deadline_.left() - kExitReserve));
+  }
+  if (spans_ != nullptr) {
+    spans_->Stop(
+        std::max(absl::ZeroDuration(),
+                 std::min(kLastSpans, deadline_.left() - kExitReserve)));
   }
   logger_.Log(
       ran_out_of_time ? runtime::LogLevel::kWarning : runtime::LogLevel::kInfo,

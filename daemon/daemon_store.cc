@@ -171,6 +171,7 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
   }
   options.request_ids = {.ttl_ns = NanosecondsOf(config_.request_id_ttl),
                          .max = config_.request_id_max};
+  options.spans = spans_.get();
   options.counts_owners = !config_.auth_tokens.empty();
   options.counts_mailboxes = access_ != nullptr && access_->LimitsMailboxes();
   options.stuck_after = config_.force_timeout;

@@ -31,6 +31,7 @@
 #include "daemon/plugins/plugin_load_threads.h"
 #include "daemon/settings/boot_tree_state.h"
 #include "daemon/settings/config.h"
+#include "daemon/spans/spans.h"
 #include "daemon/streams/backup_stream.h"
 #include "daemon/streams/history_stream.h"
 #include "daemon/streams/history_thread.h"
@@ -66,6 +67,7 @@ struct ServiceContext {
   HistoryThread* histories = nullptr;        // null: there is no store
   YieldLinks* links = nullptr;               // null: there is no key for links
   BootTreeState boot_tree = BootTreeState::kNone;
+  Spans* spans = nullptr;  // null: there is no collector
 };
 
 class ActorService final : public RoutedService {

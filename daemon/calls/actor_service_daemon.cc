@@ -38,6 +38,7 @@ DaemonStats ActorService::Stats() const {
   context_.connections.WriteStats(stats);
   stats.unread_answers_limit = unread_answers().refused();
   if (context_.access != nullptr) context_.access->WriteStats(stats);
+  if (context_.spans != nullptr) context_.spans->WriteStats(stats);
   return stats;
 }
 

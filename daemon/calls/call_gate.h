@@ -21,6 +21,7 @@
 #include "daemon/connections/registry.h"
 #include "daemon/operations/caller.h"
 #include "daemon/operations/presented_tokens.h"
+#include "daemon/spans/spans.h"
 #include "daemon/tls/peer_certificates.h"
 
 namespace actord::daemon {
@@ -38,6 +39,7 @@ struct GateParts {
   const ConnectionRegistry* connections = nullptr;  // null: have no numbers
   PresentedTokens* tokens = nullptr;  // null: nobody remembers the tokens
   bool reads_traces = true;           // see Caller::trace
+  Spans* spans = nullptr;             // null: calls have no spans
 };
 
 class CallGate {

@@ -40,14 +40,20 @@ class DirectRequest {
   virtual absl::Status ReadRequest(google::protobuf::Message* request) = 0;
 };
 
-// One unary call. It lives until Finish, or until its wait was taken back.
-class DirectCall : public DirectRequest {
+// Where a unary call ends.
+class CallEnd {
  public:
+  virtual ~CallEnd() = default;
   // Ends the call with `status`, and with `response` if `status` is OK; null
-  // otherwise. To be called exactly once, unless the wait is taken back.
-  // Afterwards the call may be gone.
+  // otherwise. To be called exactly once, unless the wait of the call is taken
+  // back. Afterwards the object may be gone.
   virtual void Finish(const absl::Status& status,
                       const google::protobuf::Message* response) = 0;
+};
+
+// One unary call. It lives until Finish, or until its wait was taken back.
+class DirectCall : public DirectRequest, public CallEnd {
+ public:
   // Hands over the wait of the call, on the thread that has begun the call,
   // perhaps after Finish. At most once.
   virtual void SetWait(std::shared_ptr<DirectWait> wait) = 0;

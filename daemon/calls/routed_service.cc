@@ -22,6 +22,7 @@ RoutedService::RoutedService(const std::string& full_name, CallCheck check,
                              const GateParts& parts, size_t max_unread_bytes)
     : service_(FindService(full_name)),
       gate_(std::move(check), parts),
+      spans_(parts.spans),
       unread_(max_unread_bytes),
       begun_(static_cast<size_t>(service_.method_count())),
       direct_(begun_.size()),
@@ -38,6 +39,14 @@ void RoutedService::CheckRoutes() const {
             (method.client_streaming() || method.server_streaming()),
         "routed_service.h: every unary method can be called directly");
   }
+}
+
+std::unique_ptr<CallSpan> RoutedService::BeginSpan(Caller& caller) const {
+  if (spans_ == nullptr) return nullptr;
+  std::unique_ptr<CallSpan> span = spans_->BeginCall(
+      caller.trace(), caller.method(), caller.source().of_grpc() != nullptr);
+  if (span != nullptr) caller.SetSpan(span->trace());
+  return span;
 }
 
 const RoutedService::Method& RoutedService::Add(const char* name, Kind kind,

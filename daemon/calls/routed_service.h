@@ -41,8 +41,10 @@
 #include "daemon/access/request_trace.h"
 #include "daemon/calls/call_gate.h"
 #include "daemon/calls/direct_call.h"
+#include "daemon/calls/spanned_call.h"
 #include "daemon/calls/unary_answer.h"
 #include "daemon/operations/unread_answers.h"
+#include "daemon/spans/spans.h"
 #include "daemon/streams/stream.h"
 #include "daemon/tls/peer_certificates.h"
 #include "daemon/wire/rpc_message.h"
@@ -115,25 +117,24 @@ class RoutedService : public grpc::Service {
       audit.Done(status);
       return status;
     };
-    AddUnary<Request, Response>(
-        name, [this, run](const Caller& caller, Request& request,
-                          Context* context, Bytes* out) {
-          grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-          Response response;
-          const absl::Status status = run(caller, request, response);
-          const uint64_t position = LastPosition();
-          if (position == 0) {
-            FinishCall(status, response, {*context, unread_, out}, reactor);
-            return reactor;
-          }
-          // The answer may rest on records that are not durable yet.
-          WhenDurableHere(
-              position, [this, status, response = std::move(response), context,
-                         out, reactor] {
-                FinishCall(status, response, {*context, unread_, out}, reactor);
-              });
-          return reactor;
-        });
+    AddUnary<Request, Response>(name, [this, run](const Caller& caller,
+                                                  Request& request,
+                                                  AnswerPlace place) {
+      grpc::ServerUnaryReactor* const reactor = place.context.DefaultReactor();
+      Response response;
+      const absl::Status status = run(caller, request, response);
+      const uint64_t position = LastPosition();
+      if (position == 0) {
+        FinishCall(status, response, place, reactor);
+        return reactor;
+      }
+      // The answer may rest on records that are not durable yet.
+      WhenDurableHere(position, [status, response = std::move(response),
+                                 place = std::move(place), reactor]() mutable {
+        FinishCall(status, response, place, reactor);
+      });
+      return reactor;
+    });
     AddDirect<Request>(name, [this, run](const Caller& caller, Request& request,
                                          DirectCall& call) {
       Response response;
@@ -152,10 +153,13 @@ class RoutedService : public grpc::Service {
                                                        UnaryAnswer<Response>)) {
     AddUnary<Request, Response>(name, [service = Self<Service>(), answer](
                                           const Caller& caller,
-                                          Request& request, Context* context,
-                                          Bytes* out) {
-      grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-      (service->*answer)(caller, request, UnaryAnswer<Response>(out, reactor));
+                                          Request& request, AnswerPlace place) {
+      grpc::ServerUnaryReactor* const reactor = place.context.DefaultReactor();
+      (service->*answer)(caller, request,
+                         place.span == nullptr
+                             ? UnaryAnswer<Response>(place.out, reactor)
+                             : UnaryAnswer<Response>(
+                                   *new SpannedEnd(std::move(place), reactor)));
       return reactor;
     });
     AddDirect<Request>(
@@ -172,14 +176,15 @@ class RoutedService : public grpc::Service {
   void Route(const char* name,
              absl::StatusOr<Wait> (Service::*begin)(const Caller&, Request&)) {
     AddUnary<Request, typename Wait::Response>(
-        name, [this, service = Self<Service>(), begin](
-                  const Caller& caller, Request& request, Context* context,
-                  Bytes* out) {
+        name, [service = Self<Service>(), begin](
+                  const Caller& caller, Request& request, AnswerPlace place) {
           absl::StatusOr<Wait> wait = (service->*begin)(caller, request);
-          return wait.ok() ? WaitingCall<Wait>::Begin(*std::move(wait),
-                                                      caller.access(),
-                                                      {*context, unread_, out})
-                           : Refuse(context, wait.status());
+          if (wait.ok()) {
+            return WaitingCall<Wait>::Begin(*std::move(wait), caller.access(),
+                                            std::move(place));
+          }
+          if (place.span != nullptr) place.span->End(wait.status());
+          return Refuse(&place.context, wait.status());
         });
     AddDirect<Request>(name, [service = Self<Service>(), begin](
                                  const Caller& caller, Request& request,
@@ -201,12 +206,13 @@ class RoutedService : public grpc::Service {
         [this, &method, service = Self<Service>(),
          open](Context* context) -> Reactor* {
           CountBegun(method);
-          const absl::StatusOr<Caller> caller =
+          absl::StatusOr<Caller> caller =
               gate_.Enter(CallSource(*context), method);
           absl::StatusOr<StreamSlot> slot = TakeSlot(caller);
           if (!slot.ok()) return new RefusedStream<Reactor>(slot.status());
+          std::unique_ptr<CallSpan> span = BeginSpan(*caller);
           return Stream::Begin((service->*open)(*caller), *context, unread_,
-                               *std::move(slot));
+                               *std::move(slot), std::move(span));
         }));
   }
 
@@ -223,30 +229,36 @@ class RoutedService : public grpc::Service {
         [this, &method, service = Self<Service>(), open](
             Context* context, const Bytes* in) -> Reactor* {
           Request request;
-          const absl::StatusOr<Caller> caller =
+          absl::StatusOr<Caller> caller =
               Begin(*context, method, *in, &request);
           absl::StatusOr<StreamSlot> slot = TakeSlot(caller);
           if (!slot.ok()) return new RefusedStream<Reactor>(slot.status());
+          std::unique_ptr<CallSpan> span = BeginSpan(*caller);
           absl::StatusOr<std::shared_ptr<Opened>> stream =
               (service->*open)(*caller, request);
           if (!stream.ok()) {
+            if (span != nullptr) span->End(stream.status());
             return new RefusedStream<Reactor>(stream.status());
           }
           return Stream::Begin(*std::move(stream), *context, unread_,
-                               *std::move(slot));
+                               *std::move(slot), std::move(span));
         }));
     direct_streams_[static_cast<size_t>(method.index())] =
         [this, &method, service = Self<Service>(), open](DirectStream& call) {
           Request request;
-          const absl::StatusOr<Caller> caller = Begin(method, call, &request);
+          absl::StatusOr<Caller> caller = Begin(method, call, &request);
           absl::StatusOr<StreamSlot> slot = TakeSlot(caller);
           if (!slot.ok()) return call.Refuse(slot.status());
+          std::unique_ptr<CallSpan> span = BeginSpan(*caller);
           absl::StatusOr<std::shared_ptr<Opened>> stream =
               (service->*open)(*caller, request);
-          if (!stream.ok()) return call.Refuse(stream.status());
+          if (!stream.ok()) {
+            if (span != nullptr) span->End(stream.status());
+            return call.Refuse(stream.status());
+          }
           call.Opened(*stream);
           Stream::BeginTo(*std::move(stream), call, call.source().peer,
-                          *std::move(slot));
+                          *std::move(slot), std::move(span));
         };
   }
 
@@ -307,7 +319,10 @@ class RoutedService : public grpc::Service {
     return caller;
   }
 
-  // `answer(caller, request, context, out)` returns the call's reactor.
+  // Null: the call has no span. Else the caller has the trace of the span.
+  std::unique_ptr<CallSpan> BeginSpan(Caller& caller) const;
+
+  // `answer(caller, request, place)` returns the call's reactor.
   template <typename Request, typename Response, typename Answer>
   void AddUnary(const char* name, Answer answer) {
     const Method& method =
@@ -315,11 +330,13 @@ class RoutedService : public grpc::Service {
     Handle(new grpc::internal::CallbackUnaryHandler<Bytes, Bytes>(
         [this, &method, answer](Context* context, const Bytes* in, Bytes* out) {
           Request request;
-          const absl::StatusOr<Caller> caller =
+          absl::StatusOr<Caller> caller =
               Begin(*context, method, *in, &request);
           if (!caller.ok()) return Refuse(context, caller.status());
+          std::unique_ptr<CallSpan> span = BeginSpan(*caller);
           const CallTrace trace(caller->trace());
-          return answer(*caller, request, context, out);
+          return answer(*caller, request,
+                        AnswerPlace{*context, unread_, out, std::move(span)});
         }));
   }
 
@@ -344,10 +361,12 @@ class RoutedService : public grpc::Service {
     direct_[static_cast<size_t>(method.index())] = [this, &method,
                                                     answer](DirectCall& call) {
       Request request;
-      const absl::StatusOr<Caller> caller = Begin(method, call, &request);
+      absl::StatusOr<Caller> caller = Begin(method, call, &request);
       if (!caller.ok()) return call.Refuse(caller.status());
+      std::unique_ptr<CallSpan> span = BeginSpan(*caller);
       const CallTrace trace(caller->trace());
-      answer(*caller, request, call);
+      if (span == nullptr) return answer(*caller, request, call);
+      answer(*caller, request, *SpannedCall::Begin(call, std::move(span)));
     };
   }
 
@@ -366,6 +385,7 @@ class RoutedService : public grpc::Service {
 
   const google::protobuf::ServiceDescriptor& service_;
   const CallGate gate_;
+  Spans* const spans_;  // null: calls have no spans
   UnreadAnswers unread_;
   // By the index of the method.
   std::vector<BegunCalls> begun_;

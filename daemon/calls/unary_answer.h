@@ -8,6 +8,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -15,29 +16,53 @@
 #include "daemon/calls/direct_call.h"
 #include "daemon/calls/wait_end.h"
 #include "daemon/operations/unread_answers.h"
+#include "daemon/spans/spans.h"
 #include "daemon/wire/rpc_message.h"
 #include "daemon/wire/status_mapping.h"
 
 namespace actord::daemon {
 
-// The parts of a call that its answer needs. Ownership: borrows everything;
-// `context` and `out` live until the reactor's OnDone.
+// The parts of a call that its answer needs. Ownership: owns the span, and
+// borrows everything else; `context` and `out` live until the reactor's OnDone.
 struct AnswerPlace {
-  const grpc::CallbackServerContext& context;
+  grpc::CallbackServerContext& context;
   UnreadAnswers& unread;
   grpc::ByteBuffer* out;
+  std::unique_ptr<CallSpan> span;  // null: the call has none
 };
 
 // Ends the call with `status`, and with `response` if `status` is OK. To be
 // called exactly once for each call. Afterwards `reactor` may be gone.
 template <typename Response>
 void FinishCall(const absl::Status& status, const Response& response,
-                const AnswerPlace& place, grpc::ServerUnaryReactor* reactor) {
+                AnswerPlace& place, grpc::ServerUnaryReactor* reactor) {
   absl::Status written =
       status.ok() ? WriteMessage(response, place.out) : status;
   if (written.ok()) written = place.unread.Count(place.context, place.out);
+  // The place may be gone after Finish.
+  if (place.span != nullptr) place.span->End(written);
   reactor->Finish(ToGrpcStatus(written));
 }
+
+// The end of a call of gRPC with a span. Owns itself until Finish.
+class SpannedEnd final : public CallEnd {
+ public:
+  SpannedEnd(AnswerPlace place, grpc::ServerUnaryReactor* reactor)
+      : place_(std::move(place)), reactor_(reactor) {}
+
+  void Finish(const absl::Status& status,
+              const google::protobuf::Message* response) override {
+    const absl::Status written =
+        status.ok() ? WriteMessage(*response, place_.out) : status;
+    place_.span->End(written);
+    reactor_->Finish(ToGrpcStatus(written));
+    delete this;
+  }
+
+ private:
+  AnswerPlace place_;
+  grpc::ServerUnaryReactor* const reactor_;
+};
 
 // A handle for the answer of a call. The handler must call Finish on one copy
 // exactly once, also if the client has gone: gRPC drops that answer. The handle
@@ -48,21 +73,21 @@ class UnaryAnswer {
  public:
   UnaryAnswer(grpc::ByteBuffer* out, grpc::ServerUnaryReactor* reactor)
       : out_(out), reactor_(reactor) {}
-  explicit UnaryAnswer(DirectCall& call) : out_(nullptr), direct_(&call) {}
+  explicit UnaryAnswer(CallEnd& end) : out_(nullptr), end_(&end) {}
 
   void Finish(const absl::Status& status, const Response& response) const {
     if (out_ == nullptr) {
-      return direct_->Finish(status, status.ok() ? &response : nullptr);
+      return end_->Finish(status, status.ok() ? &response : nullptr);
     }
     reactor_->Finish(
         ToGrpcStatus(status.ok() ? WriteMessage(response, out_) : status));
   }
 
  private:
-  grpc::ByteBuffer* out_;  // null: the call does not come through gRPC
+  grpc::ByteBuffer* out_;  // null: the answer goes to end_
   union {
     grpc::ServerUnaryReactor* reactor_;
-    DirectCall* direct_;
+    CallEnd* end_;
   };
 };
 
@@ -81,15 +106,16 @@ class WaitingCall final : private grpc::ServerUnaryReactor,
   // Begins to wait, and returns the reactor for gRPC. OnCancel and OnDone
   // cannot run before Begin returns, even if the call is already answered.
   static grpc::ServerUnaryReactor* Begin(Wait wait, const Access& access,
-                                         const AnswerPlace& place) {
-    auto* const call = new WaitingCall(std::move(wait), access, place);
+                                         AnswerPlace place) {
+    auto* const call =
+        new WaitingCall(std::move(wait), access, std::move(place));
     call->wait_.Start(call);
     return call;
   }
 
  private:
-  WaitingCall(Wait wait, const Access& access, const AnswerPlace& place)
-      : wait_(std::move(wait)), access_(access), place_(place) {}
+  WaitingCall(Wait wait, const Access& access, AnswerPlace place)
+      : wait_(std::move(wait)), access_(access), place_(std::move(place)) {}
 
   // A caller whose token has been revoked in the meantime does not get the
   // response.
@@ -100,6 +126,7 @@ class WaitingCall final : private grpc::ServerUnaryReactor,
 
   // The client has gone, or its deadline has passed.
   void OnCancel() override {
+    // The span ends as cancelled.
     if (wait_.TakeBack()) {
       grpc::ServerUnaryReactor::Finish(grpc::Status::CANCELLED);
     }
@@ -108,7 +135,7 @@ class WaitingCall final : private grpc::ServerUnaryReactor,
 
   Wait wait_;
   const Access access_;
-  const AnswerPlace place_;
+  AnswerPlace place_;
 };
 
 }  // namespace actord::daemon

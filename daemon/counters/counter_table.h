@@ -49,5 +49,12 @@
         "quota of `quotas`.") \
   TOTAL(calls_token_expired, "calls_token_expired_total", "calls", \
         "Calls and streams that were refused or ended because their token had " \
-        "expired. They count in `calls_unauthenticated_total`, too.")
+        "expired. They count in `calls_unauthenticated_total`, too.") \
+  TOTAL(spans_exported, "spans_exported_total", "spans", \
+        "Spans that the collector of `traces.endpoint` has taken.") \
+  TOTAL(spans_dropped, "spans_dropped_total", "spans", \
+        "Spans that found `traces.queue` full, or that no collector has " \
+        "taken.") \
+  TOTAL(span_export_failures, "span_export_failures_total", "attempts", \
+        "Attempts to send spans that failed, or were refused in part.")
 // clang-format on

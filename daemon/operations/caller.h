@@ -42,13 +42,17 @@ class Caller {
   [[nodiscard]] absl::Time deadline() const { return source_.deadline(); }
   // The trace of the call, from the metadata entries `traceparent` and
   // `tracestate` (W3C Trace Context). nullopt: the call has none that is valid,
-  // or the daemon carries no traces on.
+  // or the daemon carries no traces on. If the call has a span, its trace.
   [[nodiscard]] std::optional<runtime::TraceContext> trace() const {
+    if (span_ != nullptr) return *span_;
     if (!reads_traces_) return std::nullopt;
     const CallSource::Value traceparent = source_.traceparent();
     if (traceparent.count != 1) return std::nullopt;
     return runtime::ReadTraceContext(traceparent.text, source_.tracestate());
   }
+  // The call has a span with this trace, which is borrowed: a copy of the
+  // caller that outlives the span must not be asked for its trace.
+  void SetSpan(const runtime::TraceContext& span) { span_ = &span; }
   // The number of the connection that carries the call
   // (daemon/connections/registry.h); 0: unknown. Looked up on demand, unless
   // the client has presented a certificate: allocates, and takes the registry's
@@ -91,6 +95,7 @@ class Caller {
   const ConnectionRegistry* connections_;  // null: no numbers are known
   size_t request_bytes_;
   bool reads_traces_;
+  const runtime::TraceContext* span_ = nullptr;  // null: the call has none
   // Null: the client has presented no certificate.
   std::shared_ptr<const CertifiedPeer> certified_;
   Access access_;

@@ -96,6 +96,13 @@ struct StoreSettings {
 struct TraceSettings {
   // Whether calls carry the trace of their metadata on.
   bool propagate = true;
+  // The address of the collector that gets the spans (daemon/spans/); "": there
+  // are no spans.
+  std::string endpoint;
+  // The share of the calls without a trace that begin one, from 0 to 1.
+  double sample = 0;
+  // Maximum number of spans that wait for the collector.
+  size_t queue = 4096;
 };
 
 struct Config {

@@ -217,6 +217,30 @@ struct LinkUrlCodec : TextCodec {
   }
 };
 
+// "", or the address of a collector.
+struct CollectorUrlCodec : TextCodec {
+  absl::Status Parse(const std::string& text, std::string& value) const {
+    absl::Status status = absl::OkStatus();
+    if (!text.empty()) status = ParseCollectorUrl(text).status();
+    if (status.ok()) value = text;
+    return status;
+  }
+};
+
+// A share of a whole.
+struct RatioCodec {
+  absl::Status Parse(const std::string& text, double& value) const {
+    const absl::StatusOr<double> ratio = ParseRatioText(text);
+    if (!ratio.ok()) return ratio.status();
+    value = *ratio;
+    return absl::OkStatus();
+  }
+  // As a string, because TOML tells numbers with a point from those without.
+  std::string Print(double value) const {
+    return QuoteToml(FormatRatioText(value));
+  }
+};
+
 struct ListenCodec : TextCodec {
   absl::Status Parse(const std::string& text, std::string& value) const {
     const absl::StatusOr<ListenAddress> address = ParseListenAddress(text);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/settings/bounded_file.h"
 #include "daemon/settings/config_keys.h"
+#include "daemon/settings/config_text.h"
 #include "identity/names/nearest.h"
 #include "identity/toml_nesting.h"
 
@@ -25,6 +26,9 @@ std::optional<std::string> TextOf(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* number = node.as_integer()) {
     return absl::StrCat(number->get());
+  }
+  if (const auto* number = node.as_floating_point()) {
+    return FormatRatioText(number->get());
   }
   return std::nullopt;
 }
@@ -46,7 +50,7 @@ absl::StatusOr<ConfigValue> ReadValue(const ConfigKey& key,
     const std::optional<std::string> text = TextOf(node);
     if (!text.has_value()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(value.origin, ": must be a string or a whole number"));
+          absl::StrCat(value.origin, ": must be a string or a number"));
     }
     value.texts.push_back(*text);
     return value;

@@ -68,6 +68,23 @@ void AddTraceKeys(std::vector<ConfigKey>& keys) {
             "true or false. The fields traceparent of requests count in any "
             "case."},
            ACTORD_MEMBER(traces.propagate)));
+  keys.push_back(
+      Single({"traces.endpoint", "traces-endpoint", "URL",
+              "Address of a collector of OpenTelemetry that gets the spans of "
+              "traced calls and steps, such as http://127.0.0.1:4318: OTLP "
+              "over HTTP without TLS, to the path /v1/traces below it. Empty: "
+              "there are no spans."},
+             CollectorUrlCodec{}, ACTORD_MEMBER(traces.endpoint)));
+  keys.push_back(
+      Single({"traces.sample", "traces-sample", "SHARE",
+              "Share of the calls without a trace that begin one of their own, "
+              "from 0 to 1. Has an effect only with traces.endpoint."},
+             RatioCodec{}, ACTORD_MEMBER(traces.sample)));
+  keys.push_back(
+      Single({"traces.queue", "traces-queue", "N",
+              "Maximum number of spans that wait for the collector, from 512 "
+              "to 65536; further spans are dropped and counted."},
+             NumberCodec<size_t>{512, 65536}, ACTORD_MEMBER(traces.queue)));
 }
 
 void AddAuthKeys(std::vector<ConfigKey>& keys) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "absl/strings/ascii.h"
@@ -54,6 +55,24 @@ absl::StatusOr<uint64_t> ParseCountText(std::string_view text) {
   return number;
 }
 
+absl::StatusOr<double> ParseRatioText(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  double ratio = 0;
+  const auto [rest, error] = std::from_chars(text.data(), end, ratio);
+  // A NaN is in no range.
+  if (error != std::errc() || rest != end || !(ratio >= 0 && ratio <= 1)) {
+    return Malformed(text, "a share from 0 to 1, such as 0.25");
+  }
+  return ratio;
+}
+
+std::string FormatRatioText(double ratio) {
+  char text[32];
+  const auto [end, error] =
+      std::to_chars(std::begin(text), std::end(text), ratio);
+  return {std::begin(text), end};
+}
+
 std::string QuoteToml(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -94,6 +113,46 @@ absl::StatusOr<std::string> ParseLinkUrl(std::string_view text) {
         "at the end"));
   }
   return std::string(rest.substr(0, end));
+}
+
+absl::StatusOr<CollectorUrl> ParseCollectorUrl(std::string_view text) {
+  constexpr std::string_view kExpected =
+      "a URL such as http://127.0.0.1:4318, without a query";
+  constexpr std::string_view kHttp = "http://";
+  constexpr std::string_view kSpans = "/v1/traces";
+  if (text.starts_with("https://")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", std::string(text),
+        "\" needs TLS, which the export of traces does not speak; use http:// "
+        "to a collector on this machine, which may send the spans on by TLS"));
+  }
+  if (!text.starts_with(kHttp)) return Malformed(text, kExpected);
+  std::string_view rest = text.substr(kHttp.size());
+  const bool is_plain = std::all_of(rest.begin(), rest.end(), [](char c) {
+    return c > ' ' && c <= '~' && std::strchr("\"'<>?#\\@", c) == nullptr;
+  });
+  if (!is_plain) return Malformed(text, kExpected);
+  const size_t slash = std::min(rest.find('/'), rest.size());
+  std::string_view path = rest.substr(slash);
+  while (path.ends_with('/')) path.remove_suffix(1);
+  if (path.ends_with(kSpans)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", std::string(text),
+                     "\" ends with /v1/traces, which the daemon adds by "
+                     "itself; leave it out"));
+  }
+  std::string address(rest.substr(0, slash));
+  const bool has_port =
+      address.rfind(':') != std::string::npos && !address.ends_with(']');
+  if (!has_port) absl::StrAppend(&address, ":80");
+  const absl::StatusOr<ListenAddress> read = ParseListenAddress(address);
+  if (!read.ok() || read->is_unix || read->port == 0) {
+    return Malformed(text, kExpected);
+  }
+  return CollectorUrl{
+      .host = read->host,
+      .port = read->port,
+      .path = absl::StrCat(std::string(path), std::string(kSpans))};
 }
 
 absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text) {

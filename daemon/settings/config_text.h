@@ -23,6 +23,10 @@ using runtime::ParseSizeText;
 
 absl::StatusOr<uint64_t> ParseCountText(std::string_view text);
 
+// A share of a whole, from "0" to "1": "0.25".
+absl::StatusOr<double> ParseRatioText(std::string_view text);
+std::string FormatRatioText(double ratio);
+
 // A basic TOML string, quoted and escaped.
 std::string QuoteToml(std::string_view text);
 
@@ -43,5 +47,13 @@ absl::StatusOr<ListenAddress> ParseListenAddress(std::string_view text);
 // The host of "http://HOST", "https://HOST:PORT/PATH" and the like, without a
 // slash at the end; "" for "".
 absl::StatusOr<std::string> ParseLinkUrl(std::string_view text);
+
+// The address of a collector of traces: "http://127.0.0.1:4318".
+struct CollectorUrl {
+  std::string host;  // without brackets
+  uint16_t port = 80;
+  std::string path;  // of the spans: "/v1/traces"
+};
+absl::StatusOr<CollectorUrl> ParseCollectorUrl(std::string_view text);
 
 }  // namespace actord::daemon

@@ -122,6 +122,14 @@ void Stream::Done() {
   {
     const absl::MutexLock lock(&mutex_);
     slot_.Release();
+    // The end of the client's messages may come before its cancel. A span
+    // without an end counts as cancelled.
+    const bool is_cancelled =
+        span_ != nullptr && context_ != nullptr && context_->IsCancelled();
+    if (span_ != nullptr && end_.has_value() && !is_cancelled) {
+      span_->End(*end_);
+    }
+    span_.reset();
   }
   streams_.Remove(this);
 }

@@ -39,6 +39,7 @@
 #include "daemon/access/access.h"
 #include "daemon/access/client_quotas.h"
 #include "daemon/operations/unread_answers.h"
+#include "daemon/spans/spans.h"
 #include "daemon/streams/read_pause.h"
 #include "daemon/streams/stream_sink.h"
 
@@ -90,16 +91,19 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   // Begins `stream` and returns its reactor for gRPC. The stream does not read
   // or write before Begin. gRPC's context lives until OnDone; `unread` must
-  // outlive the server. `slot` is given back at OnDone.
+  // outlive the server. `slot` is given back at OnDone, and `span` ends then;
+  // null: the call has none.
   template <typename Call>
   static Call* Begin(std::shared_ptr<Call> stream,
                      const grpc::CallbackServerContext& context,
-                     UnreadAnswers& unread, StreamSlot slot = {}) {
+                     UnreadAnswers& unread, StreamSlot slot = {},
+                     std::unique_ptr<CallSpan> span = nullptr) {
     stream->context_ = &context;
     stream->unread_ = &unread;
     {
       const absl::MutexLock lock(&stream->mutex_);
       stream->slot_ = std::move(slot);
+      stream->span_ = std::move(span);
     }
     stream->BeginCall(context.peer());
     // `streams_` keeps the stream until OnDone. gRPC does not call OnDone
@@ -111,11 +115,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // until it has called WriteStream::SinkDone.
   template <typename Call>
   static void BeginTo(std::shared_ptr<Call> stream, StreamSink& sink,
-                      const std::string& peer, StreamSlot slot) {
+                      const std::string& peer, StreamSlot slot,
+                      std::unique_ptr<CallSpan> span = nullptr) {
     stream->sink_ = &sink;
     {
       const absl::MutexLock lock(&stream->mutex_);
       stream->slot_ = std::move(slot);
+      stream->span_ = std::move(span);
     }
     stream->BeginCall(peer);
   }
@@ -224,6 +230,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const grpc::CallbackServerContext* context_ = nullptr;
   UnreadAnswers* unread_ = nullptr;
   StreamSlot slot_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<CallSpan> span_ ABSL_GUARDED_BY(mutex_);  // null: none
   const bool is_checked_;
   Access access_ ABSL_GUARDED_BY(mutex_);
   Read read_ ABSL_GUARDED_BY(mutex_) = Read::kNone;

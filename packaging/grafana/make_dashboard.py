@@ -63,6 +63,9 @@ OVERVIEW = {
         ("Refused clients", [
             "actord_calls_unauthenticated_total", "actord_calls_denied_total",
             "actord_client_quota_limit_total"]),
+        ("Spans", ["actord_spans_exported_total",
+                   "actord_spans_dropped_total",
+                   "actord_span_export_failures_total"]),
     ],
     "Store": [
         ("Journal not on the disk", ["actord_journal_unsynced_bytes"]),

@@ -1,9 +1,12 @@
 #include "daemon/settings/config_text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace actord::daemon {
 namespace {
@@ -126,6 +129,64 @@ TEST(LinkUrlText, NamesTheHost) {
        {"a", "ftp://a", "http://", "http://a/", "http://:1", "http://a b",
         "http://a?b", "http://a#b", "http://u@a", "http://a\"", "http:///a"}) {
     EXPECT_FALSE(ParseLinkUrl(text).ok()) << text;
+  }
+}
+
+TEST(CollectorUrlText, HasAHostAPortAndAPath) {
+  struct Case {
+    const char* text;
+    const char* host;
+    uint16_t port;
+    const char* path;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"http://127.0.0.1:4318", "127.0.0.1", 4318, "/v1/traces"},
+           {"http://collector", "collector", 80, "/v1/traces"},
+           {"http://a:1/", "a", 1, "/v1/traces"},
+           {"http://a:1/otlp/", "a", 1, "/otlp/v1/traces"},
+           {"http://[::1]", "::1", 80, "/v1/traces"},
+           {"http://[::1]:65535/x", "::1", 65535, "/x/v1/traces"}}) {
+    const auto url = ParseCollectorUrl(one.text);
+    ASSERT_TRUE(url.ok()) << url.status();
+    EXPECT_EQ(url->host, one.host) << one.text;
+    EXPECT_EQ(url->port, one.port) << one.text;
+    EXPECT_EQ(url->path, one.path) << one.text;
+  }
+}
+
+TEST(CollectorUrlText, RefusesWhatCannotBeReached) {
+  for (const auto& [text, why] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"https://a", "needs TLS"},
+           {"http://a:4318/v1/traces", "the daemon adds by itself"},
+           {"a:4318", "is not a URL"},
+           {"http://", "is not a URL"},
+           {"http://:1", "is not a URL"},
+           {"http://a:0", "is not a URL"},
+           {"http://a:65536", "is not a URL"},
+           {"http://a:x", "is not a URL"},
+           {"http://::1", "is not a URL"},
+           {"http://unix:/a", "is not a URL"},
+           {"http://user@a", "is not a URL"},
+           {"http://a/?b", "is not a URL"},
+           {"http://a\r\nX: y", "is not a URL"}}) {
+    EXPECT_THAT(std::string(ParseCollectorUrl(text).status().message()),
+                ::testing::HasSubstr(why))
+        << text;
+  }
+}
+
+TEST(RatioText, IsFromZeroToOne) {
+  for (const auto& [text, ratio] : std::vector<std::pair<std::string, double>>{
+           {"0", 0}, {"1", 1}, {"0.25", 0.25}, {"1e-9", 1e-9}}) {
+    ASSERT_TRUE(ParseRatioText(text).ok()) << text;
+    EXPECT_EQ(*ParseRatioText(text), ratio);
+    EXPECT_EQ(*ParseRatioText(FormatRatioText(ratio)), ratio);
+  }
+  EXPECT_EQ(FormatRatioText(0.1), "0.1");
+  for (const char* const text :
+       {"", "-0.1", "1.1", "nan", "inf", "0.5x", " 0.5", "50%"}) {
+    EXPECT_FALSE(ParseRatioText(text).ok()) << text;
   }
 }
 
