@@ -88,8 +88,8 @@ struct RuntimeOptions : Limits {
   // Receives the record of each Init and step before it is applied; null: no
   // record is kept. Borrowed; must outlive the runtime.
   StepSink* step_sink = nullptr;
-  // Receives the spans of traced steps; null: steps are no spans. Borrowed; must
-  // outlive the runtime.
+  // Receives the spans of traced steps; null: steps are no spans. Borrowed;
+  // must outlive the runtime.
   StepSpans* spans = nullptr;
   // Bounds of the request ids, and of the message ids, that end with the
   // daemon. The store has separate bounds.
