@@ -191,6 +191,9 @@ TEST_F(DormantReads, HistoryIsReadWhileItsBodiesMove) {
   ASSERT_TRUE(moved.ok()) << moved.status();
   ASSERT_EQ(message_of(*moved).lsn, body);
   EXPECT_EQ(message_of(*moved).body->payload.bytes, "7");
+  // While the disk is behind, a call is refused.
+  Journal& journal = store_->journal();
+  ASSERT_TRUE(journal.AwaitDurable(journal.Tail()).ok());
   EXPECT_EQ(Ask(pid), "7");
   EXPECT_FALSE(failed_);
 }
@@ -221,7 +224,7 @@ TEST_F(DormantStress, EveryMessageArrivesOnce) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   };
-  uint64_t seen_dormant = 0;
+  std::atomic<uint64_t> seen_dormant{0};
   uint64_t listed_wrong = 0;
   const auto look = [&] {
     while (!over) {
@@ -240,7 +243,10 @@ TEST_F(DormantStress, EveryMessageArrivesOnce) {
   for (uint64_t i = 0; i < 2; ++i) threads.emplace_back(send, i);
   threads.emplace_back(look);
   const auto end = std::chrono::steady_clock::now() + kDuration;
-  while (std::chrono::steady_clock::now() < end) {
+  // On a busy machine the store is behind for a long time, and nobody can
+  // leave.
+  const auto last = end + std::chrono::seconds(60);
+  while (std::chrono::steady_clock::now() < (seen_dormant == 0 ? last : end)) {
     // The store catches up all the time, so that it has the last images.
     EXPECT_TRUE(
         store_
@@ -263,7 +269,7 @@ TEST_F(DormantStress, EveryMessageArrivesOnce) {
   EXPECT_GT(added, 1000);
   EXPECT_FALSE(failed_);
   RecordProperty("added", std::to_string(added));
-  RecordProperty("dormant", std::to_string(seen_dormant));
+  RecordProperty("dormant", std::to_string(seen_dormant.load()));
 }
 
 }  // namespace
