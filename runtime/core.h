@@ -215,8 +215,7 @@ class Runtime::Core {
   bool AwaitBegin(const StoredRequest& request);
   // ---- wake.cc Whether the process can stay only in the store after a start,
   // until it is needed.
-  [[nodiscard]] bool MayBeDormant(const StoredProcess& stored,
-                                  const ProcessType& type) const;
+  [[nodiscard]] bool MayBeDormant(const StoredProcess& stored) const;
   // Makes the process dormant after a start. FAILED_PRECONDITION: a limit of
   // processes is reached. DATA_LOSS: the store is damaged.
   absl::Status EnterDormant(const StoredProcess& stored,

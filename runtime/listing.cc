@@ -152,7 +152,7 @@ std::optional<ProcessInfo> ReadDurable(const ProcessTable& processes,
       }
     } else if (processes.IsDormant(pid)) {
       const absl::StatusOr<StoredProcess> stored =
-          durable.store().ReadProcess(pid);
+          durable.store().ReadProcess(pid, DurableStore::WithoutState);
       if (stored.ok()) return InfoOf(*stored);
     }
   }

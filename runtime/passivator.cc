@@ -15,6 +15,8 @@ namespace actord::runtime {
 namespace {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
+// The idle time of a process that refuses each order grows up to 1,024 times.
+constexpr uint32_t kMaxDoublings = 10;
 // Maximum number of orders in one pass. Each order causes a short turn that
 // delays other processes.
 constexpr size_t kMaxOrders = 50'000;
@@ -119,22 +121,25 @@ void Passivator::Look(const Process& process, uint32_t generation,
       process.cancel_requested.load(std::memory_order_relaxed)) {
     return;
   }
-  // A process of a replay type would refuse each order, and take the place of
-  // others in a pass.
   const ProcessType* const type = process.type.load(std::memory_order_acquire);
-  if (type == nullptr || type->is_replayed()) return;
+  if (type == nullptr) return;
   const uint64_t steps = process.steps.load(std::memory_order_relaxed);
   seen = {.generation = generation,
           .steps = static_cast<uint32_t>(steps),
           .since_ns = now_ns};
   if (before.generation != generation || before.steps != seen.steps) return;
   seen.since_ns = before.since_ns;
-  if (now_ns - before.since_ns < after_ns || !may_order_ ||
+  seen.doublings = before.doublings;
+  const uint64_t wait_ns = std::min(after_ns, UINT64_MAX >> kMaxDoublings)
+                           << before.doublings;
+  if (now_ns - before.since_ns < wait_ns || !may_order_ ||
       ordered_ >= kMaxOrders) {
     return;
   }
   // If the process refuses, its idle time begins anew.
   seen.since_ns = now_ns;
+  // A long history does not become shorter without a step.
+  if (type->is_replayed() && before.doublings < kMaxDoublings) ++seen.doublings;
   Order(core_.processes.PidOf(process, generation), steps);
 }
 

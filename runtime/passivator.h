@@ -6,7 +6,8 @@
 // number of steps and nothing to do. When the table of processes is nearly
 // full, one second is far enough. A process that refuses the order, for example
 // because a caller still waits for its answer, is ordered again after the same
-// idle time.
+// idle time. A process of a replay type may refuse because its history is long,
+// so its idle time doubles with each order, up to 1,024 times.
 //
 // Thread-safety: LookAround and LookIfDue from one thread at a time; Start and
 // Stop from one thread.
@@ -46,6 +47,8 @@ class Passivator {
   struct Seen {
     uint32_t generation = 0;  // even: no idle process was there
     uint32_t steps = 0;       // the low bits
+    // How often the idle time before the next order has doubled.
+    uint32_t doublings = 0;
     // When the process was first found like this, or was last ordered.
     uint64_t since_ns = 0;
   };

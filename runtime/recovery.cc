@@ -144,18 +144,11 @@ absl::Status FillProcess(Process& process, StoredProcess& stored,
   process.cancel_requested.store(image.cancel_requested,
                                  std::memory_order_relaxed);
   if (entry.started) {
-    const bool is_replayed = entry.durability == records::Durability::kReplay;
-    if (!stored.image && !is_replayed) {
+    if (!stored.image && entry.durability != records::Durability::kReplay) {
       return Damaged(stored.pid, "has no image");
     }
     process.step_due = image.turn.step_due;
-    state.restore_due = true;
-    state.durability = entry.durability;
-    state.plugin = entry.plugin;
-    state.image = std::move(stored.image);
-    state.init = entry.init;
-    state.history = std::move(stored.history);
-    if (is_replayed && !state.image) state.input = entry.input;
+    state.TakeStored(stored);
     state.yields = image.yields;
     if (image.turn.blocked) {
       Activity::Add(process.activity, Activity::kBlocked);
@@ -214,7 +207,6 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
                                                    Absent& absent) {
   const ProcessEntry& entry = stored.entry;
   const records::RuntimeImage& image = entry.runtime;
-  UsePlugin(entry);
   const StoredType found = TypeOf(stored);
   const ProcessType* const type = &found.type;
   const uint32_t method = type->FindMethod(entry.method);
@@ -222,18 +214,10 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
     return Damaged(stored.pid, "has a PID of no earlier start");
   }
   if (image.owner != Owner::kNobody) scheduler.BeginOwners();
-  if (found.fits.ok() && MayBeDormant(stored, *type)) {
+  if (!stored.has_state) {
     absl::Status entered = EnterDormant(stored, *type);
     if (!entered.ok()) return entered;
     return nullptr;
-  }
-  if (stored.WaitsForMessages() && !stored.image) {
-    // The store leaves out the parts that most processes do not need at the
-    // start.
-    absl::StatusOr<StoredProcess> whole =
-        options.store->ReadProcess(stored.pid);
-    if (!whole.ok()) return whole.status();
-    stored.image = std::move(whole->image);
   }
   auto no_room = ProcessTable::NoRoom::kInTable;
   Process* const reserved = lane.WithMemory(
@@ -312,6 +296,10 @@ absl::Status Runtime::Core::Recover() {
   std::vector<WatchesOf> watches;
   Absent absent;
   absl::Status status = durable->store().ForEachProcess(
+      [&](const StoredProcess& stored) {
+        UsePlugin(stored.entry);
+        return !MayBeDormant(stored);
+      },
       [&](StoredProcess&& stored) -> absl::Status {
         if (!stored.entry.runtime.watches.empty()) {
           // A copy, because a process that has not received an end is not

@@ -13,16 +13,17 @@
 
 namespace actord::runtime {
 
-bool Runtime::Core::MayBeDormant(const StoredProcess& stored,
-                                 const ProcessType& type) const {
+bool Runtime::Core::MayBeDormant(const StoredProcess& stored) const {
   if (options.durable.passivate_after == absl::InfiniteDuration() ||
       !stored.WaitsForMessages() ||
       limits.max_lifetime_ns() != LiveLimits::kForeverNs) {
     return false;
   }
+  const FoundType found = FindTypeOf(catalog, stored.entry);
+  if (!found.fits.ok()) return false;
   const StepMarks* const marks = options.store->marks();
   return marks == nullptr ||
-         marks->Find(stored.pid, type.newest_durable().code) == nullptr;
+         marks->Find(stored.pid, found.type->newest_durable().code) == nullptr;
 }
 
 absl::Status Runtime::Core::EnterDormant(const StoredProcess& stored,
@@ -48,8 +49,11 @@ bool Runtime::Core::Wake(const Pid& pid, Owner by) {
       sleeps = homes.SleepsOf(pid);
     }
     // Without the lock: the disk may be slow.
-    absl::StatusOr<StoredProcess> stored = options.store->ReadProcess(pid);
-    if (stored.ok() && !Sees(by, stored->entry.runtime.owner)) return false;
+    absl::StatusOr<StoredProcess> stored =
+        options.store->ReadProcess(pid, [by](const StoredProcess& process) {
+          return Sees(by, process.entry.runtime.owner);
+        });
+    if (stored.ok() && !stored->has_state) return false;
     const MutexLock lock(residency);
     if (!processes.IsDormant(pid)) return true;
     if (homes.RefusesWakes()) return false;

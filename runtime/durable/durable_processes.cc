@@ -254,6 +254,23 @@ DurableState& DurableProcesses::BeginAgain(const Process& process) {
   return state;
 }
 
+void DurableState::TakeStored(StoredProcess& stored) {
+  const ProcessEntry& entry = stored.entry;
+  restore_due = true;
+  durability = entry.durability;
+  plugin = entry.plugin;
+  image = std::move(stored.image);
+  if (durability == records::Durability::kReplay) {
+    if (!image) {
+      init = entry.init;
+      input = entry.input;
+    }
+    history = std::move(stored.history);
+    // Restoring counts them again.
+    history_steps = history_bytes = 0;
+  }
+}
+
 void DurableProcesses::NoteCalls(const DurableState& state) {
   uint64_t known = calls_of_dormant_.load(std::memory_order_relaxed);
   while (known < state.next_call &&

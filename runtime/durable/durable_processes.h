@@ -62,8 +62,12 @@ struct DurableState {
   // For a replay type: the steps and bytes in the journal since the last image.
   uint64_t history_steps = 0;
   uint64_t history_bytes = 0;
+  // Takes the state of a process that has begun out of `stored`. The next turn
+  // restores it.
+  void TakeStored(StoredProcess& stored);
   // After this many steps an image is due, so that a restart need not run more
-  // of them again.
+  // of them again. A process that has so many steps and no image does not
+  // become dormant, because its next message would run all of them again.
   [[nodiscard]] bool IsImageDue() const {
     return history_steps >= 1000 || history_bytes >= 64 << 10;
   }

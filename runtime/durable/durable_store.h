@@ -48,15 +48,17 @@ struct StoredProcess {
   std::vector<Exit> exits;
   // For a replay type: the steps since the image, or since Init.
   std::vector<StepOfHistory> history;
+  // False: the read has left out `image` and `history`.
+  bool has_state = true;
 
   // The process waits only for messages: until one comes, it can be dormant.
+  // Does not depend on `image` and `history`.
   [[nodiscard]] bool WaitsForMessages() const {
     const records::RuntimeImage& runtime = entry.runtime;
-    return entry.started && entry.durability == records::Durability::kImage &&
-           mailbox.empty() && exits.empty() && entry.unseen.empty() &&
-           !runtime.turn.step_due && !runtime.cancel_requested &&
-           runtime.lifetime_ns == 0 && runtime.yields.empty() &&
-           runtime.owed_calls.empty();
+    return entry.started && mailbox.empty() && exits.empty() &&
+           entry.unseen.empty() && !runtime.turn.step_due &&
+           !runtime.cancel_requested && runtime.lifetime_ns == 0 &&
+           runtime.yields.empty() && runtime.owed_calls.empty();
   }
 };
 
@@ -94,17 +96,26 @@ class DurableStore {
   // The time of the store's clock, in nanoseconds. The clock also runs during a
   // downtime.
   [[nodiscard]] virtual uint64_t NowNs() const = 0;
+  // Whether a read of a process also reads its image and its history.
+  using WantsState = absl::FunctionRef<bool(const StoredProcess&)>;
+  static bool WithState(const StoredProcess& /*process*/) { return true; }
+  static bool WithoutState(const StoredProcess& /*process*/) { return false; }
+
   // Calls `use` with each process that lives in the store, before the runtime
-  // begins, until it returns an error. DATA_LOSS: the store is damaged.
+  // begins, until it returns an error. `wants_state` gets the process with its
+  // mailbox and its exits. DATA_LOSS: the store is damaged.
   virtual absl::Status ForEachProcess(
+      WantsState wants_state,
       absl::FunctionRef<absl::Status(StoredProcess&&)> use) = 0;
   // The state store has applied all records before this position. Any thread.
   [[nodiscard]] virtual uint64_t Applied() const = 0;
-  // The entry and the image of a process that lives in the store. Precondition:
-  // no record of the process is at Applied or later. (Not asserted: only the
-  // turn of the process knows.) NOT_FOUND: no such process lives there. Any
-  // thread. Waits for the disk.
-  virtual absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid) = 0;
+  // A process that lives in the store, without its mailbox and its exits.
+  // `wants_state` gets the process with its entry alone. Precondition: no
+  // record of the process is at Applied or later. (Not asserted: only the turn
+  // of the process knows.) NOT_FOUND: no such process lives there. Any thread.
+  // Waits for the disk.
+  virtual absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid,
+                                                    WantsState wants_state) = 0;
   // Ends the program, because the state store cannot be read.
   virtual void FailRead(const absl::Status& status) = 0;
   // The same for the kept outcomes, the oldest first.

@@ -177,17 +177,18 @@ void OpenedStore::Fail(const absl::Status& status) {
 }
 
 absl::StatusOr<StoredBody> OpenedStore::BodyOf(const Mail& mail,
-                                               uint64_t position) {
+                                               uint64_t position,
+                                               JournalSource& source,
+                                               BufferCache& buffers) {
   if (mail.body.has_value()) return *mail.body;
-  ACTORD_ASSERT(pass_.has_value(), "opened_store.h: there is a pass");
-  const absl::StatusOr<SourceRecord> source = pass_->source.At(mail.lsn);
-  if (!source.ok()) return source.status();
+  const absl::StatusOr<SourceRecord> found = source.At(mail.lsn);
+  if (!found.ok()) return found.status();
   std::optional<records::Any> record;
   absl::Status status =
-      records::Decode(source->kind, source->flags, source->payload, record);
+      records::Decode(found->kind, found->flags, found->payload, record);
   if (!status.ok()) return absl::DataLossError(status.message());
   if (!record.has_value()) return absl::DataLossError("journal: no such body");
-  return BodyIn(*record, position - mail.lsn, buffers_);
+  return BodyIn(*record, position - mail.lsn, buffers);
 }
 
 absl::Status OpenedStore::ScanBeside(

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,7 @@ class OpenedStore final : public DurableStore {
            (options_.journal.clock->MonotonicNs() - opened_monotonic_ns_);
   }
   absl::Status ForEachProcess(
+      WantsState wants_state,
       absl::FunctionRef<absl::Status(StoredProcess&&)> use) override;
   absl::Status ForEachOutcome(
       absl::FunctionRef<void(const Pid&, OutcomeEntry&&)> use) override;
@@ -98,7 +100,8 @@ class OpenedStore final : public DurableStore {
   [[nodiscard]] uint64_t Applied() const override {
     return applied_.load(std::memory_order_acquire);
   }
-  absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid) override;
+  absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid,
+                                            WantsState wants_state) override;
   void FailRead(const absl::Status& status) override { Fail(status); }
   // Applies all durable records. For the thread of the rounds, or without
   // threads.
@@ -143,8 +146,9 @@ class OpenedStore final : public DurableStore {
 
   absl::Status OpenState();
   absl::Status Start();
-  // Precondition: pass_ is set.
-  absl::StatusOr<StoredBody> BodyOf(const Mail& mail, uint64_t position);
+  static absl::StatusOr<StoredBody> BodyOf(const Mail& mail, uint64_t position,
+                                           JournalSource& source,
+                                           BufferCache& buffers);
   // Scans the entries of this kind that belong to these processes, which have
   // the order of their keys.
   absl::Status ScanBeside(
@@ -152,14 +156,19 @@ class OpenedStore final : public DurableStore {
       absl::FunctionRef<absl::Status(StoredProcess&, std::string_view key,
                                      std::string_view value)>
           use);
-  // Reads the mailboxes and histories of these processes, without the bodies
-  // that are in the journal. Reads the images of processes that do more than
-  // wait for messages.
-  absl::Status ReadRest(std::vector<StoredProcess>& processes);
+  // Reads the mailboxes and exits of these processes, and the images and
+  // histories of processes whose state is wanted, without the bodies that are
+  // in the journal.
+  absl::Status ReadRest(WantsState wants_state,
+                        std::vector<StoredProcess>& processes);
   // Reads the bodies that these processes have in the journal.
-  absl::Status ReadBodies(std::vector<StoredProcess>& processes);
+  static absl::Status ReadBodies(std::span<StoredProcess> processes,
+                                 JournalSource& source, BufferCache& buffers);
   absl::Status ReadExits(StoredProcess& process);
+  // Without the bodies that are in the journal.
   absl::Status ReadHistory(StoredProcess& process);
+  // The same with these bodies.
+  absl::Status ReadWholeHistory(StoredProcess& process);
   // Wakes the thread of the rounds, because a read waits for it.
   void AskForRead();
   template <typename OneRecord>
@@ -193,6 +202,10 @@ class OpenedStore final : public DurableStore {
     JournalSource source;
   };
   std::optional<Pass> pass_;
+  // Reads the bodies of single processes. The end of a round forgets it,
+  // because it keeps the files of the journal open that it has passed.
+  Mutex bodies_mutex_;
+  std::optional<JournalSource> bodies_ ABSL_GUARDED_BY(bodies_mutex_);
   std::unique_ptr<JournalApplier> applier_;
   std::unique_ptr<StoreRounds> rounds_;
   StateReads reads_;

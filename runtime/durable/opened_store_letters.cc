@@ -34,7 +34,8 @@ absl::Status OpenedStore::ForEachLetter(
     if (!failed.ok()) return absl::DataLossError(failed.message());
     if (!status.ok() || together.empty()) return status;
     for (auto& [position, letter] : together) {
-      absl::StatusOr<StoredBody> body = BodyOf(letter.mail, position);
+      absl::StatusOr<StoredBody> body =
+          BodyOf(letter.mail, position, pass_->source, buffers_);
       if (!body.ok()) return body.status();
       letter.mail.body = *std::move(body);
       use(position, std::move(letter));

@@ -68,7 +68,8 @@ std::optional<StoredAnswer> AnswerIn(StateStore& state, const RequestId& call) {
 
 }  // namespace
 
-absl::Status OpenedStore::ReadRest(std::vector<StoredProcess>& processes) {
+absl::Status OpenedStore::ReadRest(WantsState wants_state,
+                                   std::vector<StoredProcess>& processes) {
   absl::Status status = ScanBeside(
       KeyKind::kMail, processes,
       [](StoredProcess& process, std::string_view key, std::string_view value) {
@@ -80,25 +81,28 @@ absl::Status OpenedStore::ReadRest(std::vector<StoredProcess>& processes) {
   for (StoredProcess& process : processes) {
     if (!status.ok()) return status;
     if (!process.entry.runtime.watches.empty()) status = ReadExits(process);
-    if (status.ok() &&
+    if (!status.ok()) return status;
+    process.has_state = wants_state(process);
+    if (process.has_state &&
         process.entry.durability == records::Durability::kReplay) {
       status = ReadHistory(process);
     }
   }
   if (!status.ok() ||
-      std::ranges::all_of(processes, &StoredProcess::WaitsForMessages)) {
+      std::ranges::none_of(processes, &StoredProcess::has_state)) {
     return status;
   }
   return ScanBeside(KeyKind::kImage, processes,
                     [](StoredProcess& process, std::string_view /*key*/,
                        std::string_view value) {
-                      return process.WaitsForMessages()
-                                 ? absl::OkStatus()
-                                 : TakeImage(value, process);
+                      return process.has_state ? TakeImage(value, process)
+                                               : absl::OkStatus();
                     });
 }
 
-absl::Status OpenedStore::ReadBodies(std::vector<StoredProcess>& processes) {
+absl::Status OpenedStore::ReadBodies(std::span<StoredProcess> processes,
+                                     JournalSource& source,
+                                     BufferCache& buffers) {
   std::vector<Missing> missing;
   for (StoredProcess& process : processes) AddMissing(process, missing);
   // In the order of the journal, so that each of its groups is read once.
@@ -107,14 +111,34 @@ absl::Status OpenedStore::ReadBodies(std::vector<StoredProcess>& processes) {
                                       : a.position < b.position;
   });
   for (const Missing& one : missing) {
-    absl::StatusOr<StoredBody> body = BodyOf(*one.mail, one.position);
+    absl::StatusOr<StoredBody> body =
+        BodyOf(*one.mail, one.position, source, buffers);
     if (!body.ok()) return body.status();
     one.mail->body = *std::move(body);
   }
   return absl::OkStatus();
 }
 
+absl::Status OpenedStore::ReadWholeHistory(StoredProcess& process) {
+  absl::Status status = ReadHistory(process);
+  std::vector<Missing> missing;
+  AddMissing(process, missing);
+  if (!status.ok() || missing.empty()) return status;
+  const MutexLock lock(bodies_mutex_);
+  // A round may have moved these bodies into the state store meanwhile, and may
+  // have given up their place in the journal. From now on it gives up nothing.
+  const Journal::TrimPause pause(*journal_);
+  process.history.clear();
+  status = ReadHistory(process);
+  if (!status.ok()) return status;
+  if (!bodies_) bodies_.emplace(*journal_);
+  BufferPool pool;
+  BufferCache buffers(pool);
+  return ReadBodies({&process, 1}, *bodies_, buffers);
+}
+
 absl::Status OpenedStore::ForEachProcess(
+    WantsState wants_state,
     absl::FunctionRef<absl::Status(StoredProcess&&)> use) {
   pass_.emplace(*journal_);
   const absl::Cleanup end_pass = [this] { pass_.reset(); };
@@ -123,7 +147,7 @@ absl::Status OpenedStore::ForEachProcess(
   std::vector<StoredProcess> waiting;
   size_t bodies = 0;
   const auto use_waiting = [&] {
-    absl::Status status = ReadBodies(waiting);
+    absl::Status status = ReadBodies(waiting, pass_->source, buffers_);
     for (StoredProcess& process : waiting) {
       if (status.ok()) status = use(std::move(process));
     }
@@ -133,7 +157,7 @@ absl::Status OpenedStore::ForEachProcess(
   };
   const auto read_all = [&] {
     if (together.empty()) return absl::OkStatus();
-    absl::Status status = ReadRest(together);
+    absl::Status status = ReadRest(wants_state, together);
     for (StoredProcess& process : together) {
       if (!status.ok()) break;
       std::vector<Missing> missing;
@@ -168,7 +192,8 @@ absl::Status OpenedStore::ForEachProcess(
   return status.ok() ? use_waiting() : status;
 }
 
-absl::StatusOr<StoredProcess> OpenedStore::ReadProcess(const Pid& pid) {
+absl::StatusOr<StoredProcess> OpenedStore::ReadProcess(const Pid& pid,
+                                                       WantsState wants_state) {
   auto value = state_->Get(KeyOf(KeyKind::kProcess, pid));
   if (!value.ok()) return value.status();
   if (!*value) {
@@ -179,9 +204,14 @@ absl::StatusOr<StoredProcess> OpenedStore::ReadProcess(const Pid& pid) {
   process.pid = pid;
   absl::Status status = DecodeFields(**value, process.entry);
   if (!status.ok()) return absl::DataLossError(status.message());
+  process.has_state = wants_state(process);
+  if (!process.has_state) return process;
   value = state_->Get(KeyOf(KeyKind::kImage, pid));
   if (!value.ok()) return value.status();
   if (*value) status = TakeImage(**value, process);
+  if (status.ok() && process.entry.durability == records::Durability::kReplay) {
+    status = ReadWholeHistory(process);
+  }
   if (!status.ok()) return status;
   return process;
 }

@@ -76,6 +76,8 @@ absl::Status OpenedStore::MayEndRound() {
   absl::Status status = rounds_->EndRound();
   round_lsn_ = applier_->applied();
   round_ns_ = now_ns;
+  const MutexLock lock(bodies_mutex_);
+  bodies_.reset();
   return status;
 }
 

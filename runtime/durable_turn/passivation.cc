@@ -38,10 +38,11 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
   lane_.Free(process.urgent_taken.PopFront());
   if (is_stale || process.steps.load(std::memory_order_relaxed) != was.steps ||
       durable().store().Applied() < was.position ||
-      durable().store().Applied() <= state.upgraded_at || IsReplayed(process) ||
+      durable().store().Applied() <= state.upgraded_at ||
       shared_.limits.max_lifetime_ns() != LiveLimits::kForeverNs) {
     return std::nullopt;
   }
+  if (IsReplayed(process) && state.IsImageDue()) return std::nullopt;
   ForgetGivenUpCalls(state);
   if (process.owed_calls != nullptr) {
     absl::erase_if(process.owed_calls->calls, [this](uint64_t call) {
@@ -67,15 +68,15 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
   process.running.store(true, std::memory_order_relaxed);
   Upgrading::IsCountedIn(process, declined);
   // An event has come for the process meanwhile, so it needs its state again.
-  absl::StatusOr<StoredProcess> stored = durable().store().ReadProcess(pid);
+  absl::StatusOr<StoredProcess> stored =
+      durable().store().ReadProcess(pid, DurableStore::WithState);
   if (!stored.ok()) {
     // The program is about to end.
     durable().store().FailRead(stored.status());
     process.running.store(false, std::memory_order_relaxed);
     return kIsFrozen;
   }
-  state.restore_due = true;
-  state.image = std::move(stored->image);
+  state.TakeStored(*stored);
   return std::nullopt;
 }
 

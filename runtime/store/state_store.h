@@ -2,7 +2,7 @@
 // (state_keys.h). It has no log of its own. A crash loses the latest batches,
 // and the journal makes them again.
 //
-// Thread-safety: one thread at a time; in the daemon, Get from any thread.
+// Thread-safety: one thread at a time; in the daemon, any thread may read.
 #pragma once
 
 #include <optional>

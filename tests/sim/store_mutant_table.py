@@ -185,4 +185,14 @@ STORE_MUTANTS = {
         "  if (entry.unseen_left == 0) return absl::OkStatus();\n",
         "  if (entry.unseen_left + 1 != 0) return absl::OkStatus();\n",
         "what a process hands on to a life that does not begin is lost"),
+    "HISTORY_NOT_READ": (
+        "runtime/durable/opened_store_reads.cc",
+        "    status = ReadWholeHistory(process);\n", "",
+        "a dormant process comes back without its history"),
+    "HISTORY_NOT_READ_AGAIN": (
+        "runtime/durable_turn/passivation.cc",
+        "  state.TakeStored(*stored);\n",
+        "  state.restore_due = true;\n"
+        "  state.image = std::move(stored->image);\n",
+        "a process that an event keeps in memory loses its history"),
 }

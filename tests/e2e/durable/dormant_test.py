@@ -9,6 +9,7 @@ from harness.connection import refusal_of
 from harness.waiting import eventually
 
 DORMANT = process_pb2.PROCESS_STATE_DORMANT
+DURABLE = process_pb2.DURABILITY_DURABLE
 
 
 class Dormant(StoreCase):
@@ -19,6 +20,10 @@ class Dormant(StoreCase):
 
     def state(self, pid):
         return self.actor.process(pid).state
+
+    def rounds(self, start, **fields):
+        return self.actor.submit("probe.rounds", b"%d" % start,
+                                 durability=DURABLE, **fields)
 
     def await_dormant(self, *pids):
         for pid in pids:
@@ -55,7 +60,9 @@ class Dormant(StoreCase):
         pids = []
         while len(pids) < 60:
             try:
-                pids.append(self.counter(len(pids)))
+                start = len(pids)
+                pids.append(self.counter(start) if start % 2 == 0
+                            else self.rounds(start))
             except grpc.RpcError as error:
                 self.assertEqual(refusal_of(error).reason, "PROCESS_LIMIT")
         for number, pid in enumerate(pids):
@@ -65,3 +72,26 @@ class Dormant(StoreCase):
         self.assertEqual(self.actor.status().counters.processes_live, 60)
         for number, pid in enumerate(pids):
             self.assertEqual(self.value(pid), number)
+
+    def test_coroutine_comes_back_by_its_history(self):
+        self.start(exit_status=-signal.SIGKILL)
+        pid = self.rounds(1000, name="rounds")
+        self.actor.send(pid, "add", b"1")
+        self.actor.send(pid, "add", b"2")
+        self.await_dormant(pid)
+        self.assertEqual(self.value(pid), 1003)
+        # It begins again with its fifth number.
+        for number in (b"3", b"4", b"5", b"6"):
+            self.actor.send("@rounds", "add", number)
+        self.await_dormant(pid)
+        self.kill()
+        self.start(exit_status=-signal.SIGKILL)
+        self.assertEqual(self.state(pid), DORMANT)
+        # It comes back, and the daemon is killed before it is dormant again.
+        self.actor.send(pid, "add", b"7")
+        self.kill()
+        self.start()
+        self.assertEqual(self.value(pid), 1028)
+        self.await_dormant(pid)
+        self.assertEqual(self.value("@rounds"), 1028)
+        self.assertNotIn("quarantine", self.daemon.log())

@@ -159,7 +159,8 @@ class DurableVersions : public ::testing::Test {
   uint32_t PluginOf(const Pid& pid) {
     world_.Settle();
     EXPECT_TRUE(world_.store->CatchUp().ok());
-    return world_.store->ReadProcess(pid)->entry.plugin;
+    return world_.store->ReadProcess(pid, DurableStore::WithoutState)
+        ->entry.plugin;
   }
   std::vector<QuarantineEntry> InQuarantine() {
     return world_.runtime()

@@ -25,16 +25,13 @@ class UpgradeTrialTest : public DurableVersions {
     }
     EXPECT_TRUE(world_.store->CatchUp().ok());
     StoredProcess found;
-    const absl::Status status =
-        world_.store->ForEachProcess([&](StoredProcess&& stored) {
+    const absl::Status status = world_.store->ForEachProcess(
+        DurableStore::WithState, [&](StoredProcess&& stored) {
           if (stored.pid == pid) found = std::move(stored);
           return absl::OkStatus();
         });
     EXPECT_EQ(status, absl::OkStatus());
     EXPECT_EQ(found.pid, pid);
-    if (found.entry.started && !found.image) {
-      found.image = world_.store->ReadProcess(pid)->image;
-    }
     return found;
   }
   // A trial of `in_force`, for a store that keeps `former`.

@@ -1,5 +1,7 @@
 #include "tests/sim/store/cut.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "runtime/memory/buffer_pool.h"
@@ -50,16 +52,29 @@ absl::Status AddUnseen(const StoredProcess& stored, Cut::Process& process) {
   return absl::OkStatus();
 }
 
+bool SameHistory(const std::vector<runtime::StepOfHistory>& a,
+                 const std::vector<runtime::StepOfHistory>& b) {
+  const auto bytes_of = [](const runtime::StepOfHistory& step) {
+    return runtime::ValueOf(runtime::HistoryEntry{
+        .step = runtime::ValueOf(step.step), .consumed = step.consumed});
+  };
+  return std::ranges::equal(a, b, {}, bytes_of, bytes_of);
+}
+
 absl::Status AddLiving(runtime::DurableStore& store, StoredProcess&& stored,
                        Cut& cut) {
   Cut::Process& process = cut.processes[stored.pid];
   const bool is_image =
       stored.entry.durability == runtime::records::Durability::kImage;
   if (stored.WaitsForMessages()) {
-    // Its image is read when somebody needs it.
-    absl::StatusOr<StoredProcess> alone = store.ReadProcess(stored.pid);
+    // Both ways to read a process must agree: at a start, and alone.
+    const absl::StatusOr<StoredProcess> alone =
+        store.ReadProcess(stored.pid, runtime::DurableStore::WithState);
     if (!alone.ok()) return alone.status();
-    stored.image = std::move(alone->image);
+    if (alone->image != stored.image ||
+        !SameHistory(alone->history, stored.history)) {
+      return Strange(stored.pid, "two images or two histories");
+    }
   }
   if (!stored.entry.started) {
     // Init has not run, or runs again.
@@ -129,9 +144,10 @@ std::vector<Entry> Cut::Came(const Process& process) {
 absl::StatusOr<Cut> Cut::Of(runtime::DurableStore& store) {
   Cut cut;
   cut.is_of_store = true;
-  absl::Status status = store.ForEachProcess([&](StoredProcess&& stored) {
-    return AddLiving(store, std::move(stored), cut);
-  });
+  absl::Status status = store.ForEachProcess(
+      runtime::DurableStore::WithState, [&](StoredProcess&& stored) {
+        return AddLiving(store, std::move(stored), cut);
+      });
   absl::Status strange;
   status.Update(store.ForEachOutcome(
       [&](const Pid& pid, runtime::OutcomeEntry&& outcome) {
