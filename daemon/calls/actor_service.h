@@ -69,7 +69,7 @@ struct ServiceContext {
   YieldLinks* links = nullptr;               // null: there is no key for links
   BootTreeState boot_tree = BootTreeState::kNone;
   const LimitWatch* limits = nullptr;  // null: the status shows no use of it
-  Spans* spans = nullptr;  // null: there is no collector
+  Spans* spans = nullptr;              // null: there is no collector
 };
 
 class ActorService final : public RoutedService {

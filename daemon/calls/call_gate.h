@@ -43,7 +43,7 @@ struct GateParts {
   PresentedTokens* tokens = nullptr;    // null: nobody remembers the tokens
   HttpClients* http_clients = nullptr;  // the same for the admin port
   bool reads_traces = true;             // see Caller::trace
-  Spans* spans = nullptr;             // null: calls have no spans
+  Spans* spans = nullptr;               // null: calls have no spans
 };
 
 class CallGate {

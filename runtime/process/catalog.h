@@ -138,7 +138,8 @@ struct CommandHandler {
   }
   // Whether a command that has no answer may be handled again.
   [[nodiscard]] bool is_idempotent() const {
-    return (flags() & (ACTORD_HANDLER_FLAG_IDEMPOTENT | ACTORD_HANDLER_FLAG_PURE)) != 0;
+    return (flags() &
+            (ACTORD_HANDLER_FLAG_IDEMPOTENT | ACTORD_HANDLER_FLAG_PURE)) != 0;
   }
   // Whether handling a command has no effect but the answer.
   [[nodiscard]] bool is_pure() const {

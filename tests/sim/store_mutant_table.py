@@ -73,12 +73,13 @@ STORE_MUTANTS = {
         "a task is in the list before its step is durable"),
     "HANDLER_AT_ONCE": (
         "runtime/effects/durable_yields.cc",
-        "After(begin.record, [self, by = OwnerOf(process), handle,\n",
-        "After(0, [self, by = OwnerOf(process), handle,\n",
+        "      begin.record,\n      [self, by = OwnerOf(process), handle, mark,\n",
+        "      0,\n      [self, by = OwnerOf(process), handle, mark,\n",
         "a plugin's handler is called before the step is durable"),
     "HANDLER_AGAIN": (
         "runtime/effects/durable_yields.cc",
-        "  if (begin.restored != nullptr && !handler.is_builtin()) {\n",
+        "  if (begin.restored != nullptr && !handler.is_builtin() &&\n"
+        "      !handler.is_idempotent()) {\n",
         "  if (false) {\n",
         "a plugin's handler is called again after a restart"),
     "ATTEMPT_FORGOTTEN": (
