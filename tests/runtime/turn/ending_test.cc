@@ -12,8 +12,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-static_assert(std::is_same_v<Ending::Observers,
-                             EndObservers<Names, Groups, Calls, Ties>>);
+static_assert(
+    std::is_same_v<Ending::Observers,
+                   EndObservers<Names, Groups, Calls, Ties, LabelTable>>);
 
 // Writes down that it was called.
 template <uint8_t kBit, char kName>
