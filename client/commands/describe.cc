@@ -137,11 +137,12 @@ ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
   }
   if (!status.ok()) return invocation.Fail(status);
   if (process.yields_outstanding() > external + calls &&
-      external < kShownYields) {
+      external < kShownYields && calls < kShownYields) {
     fields.emplace_back(
         "Waits for",
         std::to_string(process.yields_outstanding() - external - calls) +
-            " of its yields inside the daemon: timers, or commands of plugins");
+            " of its yields inside the daemon: timers, commands of plugins, or "
+            "calls that an older daemon does not list");
   }
   WriteOne(invocation.out(), invocation.style(), json, process.pid(),
            [&] { WriteFields(invocation.out(), fields); });

@@ -30,7 +30,7 @@ struct PsOptions {
   uint64_t limit = 0;
 
   [[nodiscard]] bool ListsEnded() const {
-    return is_ended || state == "ended" || !outcome.empty() || !owner.empty();
+    return is_ended || state == "ended" || !outcome.empty();
   }
 };
 
@@ -155,6 +155,10 @@ std::vector<Column> EndedColumns() {
 
 ExitStatus RunPs(Invocation& invocation, const PsOptions& options) {
   const bool lists_ended = options.ListsEnded();
+  if (!lists_ended && !options.owner.empty()) {
+    return invocation.Fail(
+        UsageError("--owner selects ended processes only; add --ended"));
+  }
   if (lists_ended && !options.parent.empty()) {
     return invocation.Fail(
         UsageError("--parent selects live processes only, because the parents "

@@ -116,7 +116,8 @@ absl::Duration SpanExporter::PauseBefore(int attempt,
 
 void SpanExporter::Failed(const std::string& why) {
   failures_.fetch_add(1, std::memory_order_relaxed);
-  if (std::exchange(fails_, true)) return;
+  if (has_logged_) return;
+  // A failure soon after the last line is told by a later one.
   if (!spacing_.Admit("", clock_.MonotonicNs()).has_value()) return;
   has_logged_ = true;
   logger_.Warning(absl::StrCat(
@@ -126,7 +127,6 @@ void SpanExporter::Failed(const std::string& why) {
 }
 
 void SpanExporter::Succeeded() {
-  fails_ = false;
   if (!std::exchange(has_logged_, false)) return;
   logger_.Info(absl::StrCat("the collector of traces.endpoint ", url_,
                             " takes spans again"));

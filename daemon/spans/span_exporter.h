@@ -89,7 +89,6 @@ class SpanExporter {
   Collector collector_;
   runtime::Random random_;
   LineSpacing spacing_;
-  bool fails_ = false;
   bool has_logged_ = false;  // that it fails
   // The thread writes both, and readers take them for numbers alone. Relaxed.
   std::atomic<uint64_t> exported_{0};

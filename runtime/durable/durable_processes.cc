@@ -266,6 +266,11 @@ void DurableState::TakeStored(StoredProcess& stored) {
       input = entry.input;
     }
     history = std::move(stored.history);
+    // Where the present life began, if the process has begun again.
+    if (entry.life_after_step != 0) {
+      life_after_step = entry.life_after_step;
+      life_from_tag = entry.life_from_tag;
+    }
     // Restoring counts them again.
     history_steps = history_bytes = 0;
   }

@@ -16,9 +16,11 @@ actord_completion YieldBroker::OpenCall(Process& process, uint32_t generation,
   record.callee.Store(callee);
   const auto now_ns =
       static_cast<int64_t>(scheduler_.clock().CoarseMonotonicNs());
+  // The deadline counts from the beginning of the call.
+  const uint64_t whole_ns = timeout_ns == 0 ? 0 : timeout_ns + age_ns;
   record.call_times.store(
-      CallTimes::Of(now_ns - static_cast<int64_t>(age_ns), timeout_ns).bits(),
-      std::memory_order_relaxed);
+      CallTimes::Of(now_ns - static_cast<int64_t>(age_ns), whole_ns).bits(),
+      std::memory_order_release);
   const actord_completion handle = MakePending(slot);
   if (timeout_ns != 0) SetTimeout(handle, timeout_ns);
   return handle;

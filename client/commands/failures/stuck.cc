@@ -165,7 +165,9 @@ class StuckSearch {
     const absl::Status status = FindStuckCalls(
         invocation_, {now_, now_ - latest_, options_.type}, graph_, found);
     for (const StuckProcess& stuck : found) {
-      explained_.insert(stuck.pid);
+      // A process that only owes an answer may be stuck in its step, or have a
+      // full mailbox.
+      if (stuck.what != "OWES") explained_.insert(stuck.pid);
       Write(stuck);
     }
     writer_.EndPage();

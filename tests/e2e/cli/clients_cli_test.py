@@ -119,7 +119,11 @@ class Clients(CliCase):
         for _ in range(3):
             connection.request("POST", PREFIX + "GetStatus", "{}", api.headers())
             connection.getresponse().read()
-        found = [one for one in listed() if one["protocol"] == "HTTP"]
+        # The answer is there before its call has ended.
+        found = eventually(
+            lambda: [one for one in listed()
+                     if one["protocol"] == "HTTP" and one["state"] == "IDLE"],
+            "the connection")
         self.assertEqual(len(found), 1, found)
         self.assertEqual((found[0]["calls_begun"], found[0]["state"]), (3, "IDLE"))
         self.assertRegex(found[0]["address"], r"^127\.0\.0\.1:\d+$")

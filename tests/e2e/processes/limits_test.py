@@ -59,7 +59,7 @@ class Seen(CliCase):
         for pid in pids:
             self.actor.terminate(pid)
             self.actor.wait(pid)
-        self.assertEqual(self.use("processes")["used"], 0)
+        eventually(lambda: self.use("processes")["used"] == 0, "the ends")
 
     def test_status_shows_memory_and_processors(self):
         resources = self.json("status")["resources"]

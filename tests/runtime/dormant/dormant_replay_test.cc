@@ -1,9 +1,11 @@
 // Processes of replay types that leave the memory, and come back by their
 // histories.
+#include <actord/commands.h>
 #include <actord/coroutine.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -46,6 +48,10 @@ class Logbook : public actord::Process {
       } else if (event.is_message()) {
         lines_ += std::string(event.topic()) + ",";
         if (echoes && event.topic() == "b") out.Send(out.self(), "echo");
+        if (event.topic() == "tick") {
+          out.Yield(actord::commands::Sleep(std::chrono::milliseconds(1)));
+        }
+        if (event.topic() == "new") out.ContinueAs(lines_ + "/");
       }
     }
   }
@@ -240,6 +246,31 @@ TEST_F(DormantReplay, MessageThatComesWhileItsStateIsClosedIsTaken) {
     EXPECT_TRUE(IsDormant(pid));
     EXPECT_EQ(LinesOf(pid), "in,a,b,");
   }
+  EXPECT_TRUE(errors_.empty()) << errors_.front();
+}
+
+TEST_F(DormantReplay, LaterLifeIsTakenBackWhileItsStateIsClosed) {
+  const Pid pid = New("logbook", "in,");
+  const auto tick = [&] {
+    world_.Tell(pid, "tick");
+    world_.Elapse(2 * kMs);
+  };
+  tick();
+  world_.Tell(pid, "new");
+  tick();
+  bool came = false;
+  Logbook::closed = [&] {
+    came = true;
+    EXPECT_TRUE(world_.Send(pid, "b", "").status.ok());
+  };
+  for (int looks = 0; looks < 30 && !came; ++looks) Look();
+  ASSERT_TRUE(came);
+  EXPECT_EQ(LinesOf(pid), "in,tick,new,/tick,b,");
+  // Its next tag is that of no earlier life.
+  tick();
+  Wait();
+  EXPECT_TRUE(IsDormant(pid));
+  EXPECT_EQ(LinesOf(pid), "in,tick,new,/tick,b,tick,");
   EXPECT_TRUE(errors_.empty()) << errors_.front();
 }
 

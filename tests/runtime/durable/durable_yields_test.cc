@@ -240,6 +240,27 @@ TEST_F(DurableYields, TaskThatIsTakenWhileItIsGivenUpDoesNoHarm) {
 
 // ---- Calls
 
+TEST_F(DurableYields, CallIsListedWithTheSameDeadlineAfterARestart) {
+  RuntimeOptions options = Options();
+  options.default_yield_timeout = absl::Seconds(60);
+  world.Restart(/*keep_cache=*/false, options);
+  const Pid caller = world.NewPuppet();
+  const Pid callee = world.NewPuppet();
+  world.Tell(caller, "call", FormatPid(callee) + " hold");
+  world.Elapse(40'000 * kMs);
+  const auto deadline = [&]() -> absl::Time {
+    const CallPage page = world.runtime().ListCalls({}, 0, 10);
+    EXPECT_EQ(page.calls.size(), 1u);
+    if (page.calls.empty()) return absl::InfinitePast();
+    return absl::FromUnixNanos(
+        static_cast<int64_t>(page.calls[0].deadline_unix_ns));
+  };
+  const absl::Time before = deadline();
+  world.Restart(/*keep_cache=*/false, options);
+  world.Settle();
+  EXPECT_LT(absl::AbsDuration(deadline() - before), absl::Seconds(2));
+}
+
 TEST_F(DurableYields, CallBetweenDurableProcessesIsAnsweredOverARestart) {
   const Pid caller = world.NewPuppet();
   const Pid callee = world.NewPuppet();
