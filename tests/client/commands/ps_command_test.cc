@@ -60,7 +60,8 @@ TEST_F(PsCommand, ListsEndedProcesses) {
   EXPECT_EQ(LastRequest().state(), v1::PROCESS_STATE_ENDED);
   EXPECT_EQ(LastRequest().owner(), "alice");
   EXPECT_THAT(table, ContainsRegex("OUTCOME +ENDED +RAN +STEPS\n"));
-  EXPECT_THAT(table, ContainsRegex("q-1 +order +INIT_REFUSED +[0-9]+d +5s"));
+  EXPECT_THAT(table,
+              ContainsRegex("q-1 +order +INIT_REFUSED +[0-9]+d[0-9hms]* +5s"));
   EXPECT_THAT(Run({"ps", "--ended", "-o", "wide"}).out,
               HasSubstr("customer is missing"));
   Run({"ps", "--outcome", "init_refused"});

@@ -17,7 +17,8 @@ MAX_CALLS = 96
 SHORT_ROUTES = {"/v1/" + route for route in (
     "processes/{process}", "processes/{process}/outcome",
     "processes/{process}/messages/{topic}", "processes/{process}/call/{topic}",
-    "yields", "calls", "yields/{token}/result", "yields/{token}/error", "links/{link}")}
+    "processes", "yields", "calls", "yields/{token}/result", "yields/{token}/error",
+    "links/{link}")}
 
 
 class ApiTest(EmptyCase):
