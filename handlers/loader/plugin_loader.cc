@@ -143,7 +143,7 @@ absl::Status CheckPluginInfo(const actord_plugin_info* info, size_t size) {
   }
   if (absl::Status status =
           CheckList(info->commands, info->command_count,
-                    sizeof(actord_command_handler), "command");
+                    offsetof(actord_command_handler, flags), "command");
       !status.ok()) {
     return status;
   }
