@@ -1,6 +1,7 @@
 // The part of the admission that is for durable processes alone.
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
@@ -9,6 +10,17 @@
 #include "runtime/turn/process_admission.h"
 
 namespace actord::runtime {
+namespace {
+
+void AddMessages(const std::vector<Message>& messages,
+                 records::Submitted& record) {
+  for (const Message& message : messages) {
+    record.messages.push_back(
+        {.topic = message.topic, .payload = message.payload});
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
                                                  const Pid& parent) const {
@@ -77,10 +89,7 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
       .unix_ns = process.started_unix_ns.load(std::memory_order_relaxed),
       .at_ns = durable_->NowNs(),
       .labels = request.labels.Texts()};
-  for (const Message& message : request.messages) {
-    record.messages.push_back(
-        {.topic = message.topic, .payload = message.payload});
-  }
+  AddMessages(request.messages, record);
   absl::StatusOr<uint64_t> position = 0;
   const auto commit = [&] {  // after it the process can be found
     position = durable_->Append(record);
