@@ -81,7 +81,7 @@ void OutcomeTable::Add(const Pid& pid, uint64_t now_ns, Outcome&& outcome) {
   kept.since_ns = now_ns;
   kept.started_unix_ns = outcome.started_unix_ns;
   kept.ended_unix_ns = outcome.ended_unix_ns;
-  kept.steps = std::min(outcome.steps, kMaxSteps);
+  kept.steps = std::min(outcome.steps, kMaxSteps) & kMaxSteps;
   kept.type = outcome.type;
   kept.kind = outcome.kind;
   kept.owner = outcome.owner;
