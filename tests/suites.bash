@@ -158,6 +158,7 @@ run_suite() {
     tsan) run_ctest tsan tsan tests_of_threads --label-regex '^tsan$' ;;
     sim) run_ctest sim dev tests_of_simulator --label-regex '^sim$' ;;
     model) run_ctest model dev none --label-regex '^model$' ;;
+    quick) run_ctest quick dev all --label-regex '^(unit|quick)$' ;;
     unit | e2e | sdk) run_ctest "$1" dev all --label-regex "^$1\$" ;;
     stress) run_ctest stress dev tests_of_threads --label-regex '^stress$' ;;
     attack) run_on_release attack 'e2e_stubs probe' ;;
@@ -241,7 +242,7 @@ run_tests() {
   local suite
   case ${1-} in
     '') set -- asan fuzz tsan sim model attack soak package ;;
-    --quick) set -- unit e2e ;;
+    --quick) set -- quick ;;
   esac
   setup build test
   for suite in "$@"; do run_suite "$suite"; done

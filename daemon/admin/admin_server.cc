@@ -162,7 +162,7 @@ class AdminServer::Loop {
     return true;
   }
 
-  // The number of the connection; 0: nobody wants to know of it.
+  // The number of the connection; 0: there is no list of connections.
   uint64_t AddClient(int fd, const sockaddr_storage& address,
                      const std::optional<PeerCredentials>& credentials,
                      int listener) {

@@ -44,7 +44,8 @@ void RoutedService::CheckRoutes() const {
 std::unique_ptr<CallSpan> RoutedService::BeginSpan(Caller& caller) const {
   if (spans_ == nullptr) return nullptr;
   std::unique_ptr<CallSpan> span = spans_->BeginCall(
-      caller.trace(), caller.method(), caller.source().of_grpc() != nullptr);
+      caller.trace(), caller.method(), caller.source().of_grpc() != nullptr,
+      caller.deadline());
   if (span != nullptr) caller.SetSpan(span->trace());
   return span;
 }

@@ -329,13 +329,13 @@ class RoutedService : public grpc::Service {
         Add(name, Kind::kUnary, Request::descriptor(), Response::descriptor());
     Handle(new grpc::internal::CallbackUnaryHandler<Bytes, Bytes>(
         [this, &method, answer](Context* context, const Bytes* in, Bytes* out) {
-          Request request;
+          RequestOnStack<Request> request;
           absl::StatusOr<Caller> caller =
-              Begin(*context, method, *in, &request);
+              Begin(*context, method, *in, &*request);
           if (!caller.ok()) return Refuse(context, caller.status());
           std::unique_ptr<CallSpan> span = BeginSpan(*caller);
           const CallTrace trace(caller->trace());
-          return answer(*caller, request,
+          return answer(*caller, *request,
                         AnswerPlace{*context, unread_, out, std::move(span)});
         }));
   }

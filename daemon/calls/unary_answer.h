@@ -126,7 +126,7 @@ class WaitingCall final : private grpc::ServerUnaryReactor,
 
   // The client has gone, or its deadline has passed.
   void OnCancel() override {
-    // The span ends as cancelled.
+    // The end of the span tells which of the two.
     if (wait_.TakeBack()) {
       grpc::ServerUnaryReactor::Finish(grpc::Status::CANCELLED);
     }

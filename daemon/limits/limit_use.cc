@@ -1,6 +1,7 @@
 #include "daemon/limits/limit_use.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 constexpr LimitRow kProcesses = {
     .name = "processes",
-    .setting = "limits.max_processes",
+    .setting = "limits.max_processes or store.max_processes",
     .unit = "processes",
     .at_limit = "new processes are refused with PROCESS_LIMIT",
     .remedy = "actorctl ps --type shows which type grows"};
@@ -39,6 +40,34 @@ constexpr LimitRow kExternalYields = {
     .unit = "yields",
     .at_limit = "further external yields complete with RESOURCE_EXHAUSTED",
     .remedy = "start workers; actorctl yields shows the waiting commands"};
+constexpr LimitRow kProcessesOfClient = {
+    .name = "processes of a client",
+    .setting = "quotas.processes",
+    .unit = "processes",
+    .at_limit = "new processes of a client are refused with CLIENT_QUOTA",
+    .remedy = "actorctl clients shows the clients"};
+constexpr LimitRow kMailboxesOfClient = {
+    .name = "waiting messages of a client",
+    .setting = "quotas.mailbox_bytes",
+    .unit = "messages",
+    .at_limit =
+        "messages to processes of a client are refused with CLIENT_QUOTA",
+    .remedy = "actorctl stuck shows the processes that take no messages"};
+constexpr LimitRow kYieldsOfClient = {
+    .name = "external yields of a client",
+    .setting = "quotas.yield_bytes",
+    .unit = "yields",
+    .at_limit =
+        "further external yields of a client's processes complete with "
+        "RESOURCE_EXHAUSTED",
+    .remedy = "start workers; actorctl yields shows the waiting commands"};
+constexpr LimitRow kCallsOfClient = {
+    .name = "calls of a client",
+    .setting =
+        "quotas.requests_per_second, bytes_per_second, streams or connections",
+    .unit = "calls",
+    .at_limit = "calls of a client are refused with CLIENT_QUOTA",
+    .remedy = "actorctl clients shows the rates of the clients"};
 constexpr LimitRow kWatches = {
     .name = "watches",
     .setting = "watch.max_watches",
@@ -122,6 +151,10 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
       OfEach(kMailboxes, of_runtime.refused_mailbox),
       OfEach(kYields, of_runtime.refused_yields),
       OfEach(kExternalYields, of_runtime.refused_external),
+      OfEach(kProcessesOfClient, of_runtime.refused_processes_of_owner),
+      OfEach(kMailboxesOfClient, of_runtime.refused_mailbox_of_owner),
+      OfEach(kYieldsOfClient, of_runtime.refused_external_of_owner),
+      OfEach(kCallsOfClient, of_daemon.client_quota_limit),
       Counted(kWatches, of_runtime.watches_open, limits.max_watches,
               of_runtime.refused_watches),
       OfEach(kMemory, of_runtime.refused_for_memory),
@@ -147,6 +180,10 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
 std::string LimitUseText(const LimitUse& use) {
   if (use.used.has_value() && use.max.has_value()) {
     return absl::StrCat(*use.used, " of ", *use.max, " ", use.row->unit);
+  }
+  // A limit of bytes counts no refusals of bytes.
+  if (std::string_view(use.row->unit) == "bytes") {
+    return use.is_full ? "no room is left" : "there is room";
   }
   return absl::StrCat(use.refused, " ", use.row->unit, " refused so far");
 }

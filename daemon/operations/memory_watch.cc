@@ -106,6 +106,10 @@ std::optional<runtime::MemoryUse> MemoryWatch::Read(
 void MemoryWatch::Look() {
   const char* of_what = "";
   const std::optional<runtime::MemoryUse> use = Read(of_what);
+  {
+    const absl::MutexLock lock(&mutex_);
+    last_use_ = use;
+  }
   if (!use) return;
   const std::string amounts =
       absl::StrCat(use->bytes >> 20, " of ", use->limit >> 20, " MiB, ",

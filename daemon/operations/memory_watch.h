@@ -16,7 +16,9 @@
 #include <string>
 #include <thread>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "daemon/log/logging.h"
 #include "runtime/system/cgroup.h"
 #include "runtime/system/parker.h"
@@ -61,11 +63,11 @@ class MemoryWatch {
   absl::Status Start();
   // Reads the use of memory once.
   void Look();
-  // Any thread. The use of the limit that is nearest; nullopt: there is no
-  // limit, or nothing can be read.
+  // Any thread. The use of the limit that is nearest, at the last Look;
+  // nullopt: there is no limit, or nothing could be read.
   [[nodiscard]] std::optional<runtime::MemoryUse> Use() const {
-    const char* of_what = "";
-    return Read(of_what);
+    const absl::MutexLock lock(&mutex_);
+    return last_use_;
   }
   // Any thread. Whether memory was low when it was read last.
   [[nodiscard]] bool is_low() const {
@@ -82,6 +84,8 @@ class MemoryWatch {
   const std::string root_;
   const std::function<void(bool)> set_low_;
   Logger& logger_;
+  mutable absl::Mutex mutex_;
+  std::optional<runtime::MemoryUse> last_use_ ABSL_GUARDED_BY(mutex_);
   // Look writes it. Relaxed: other threads only show it.
   std::atomic<bool> is_low_{false};
   int looks_until_trim_ = 0;

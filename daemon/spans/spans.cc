@@ -19,6 +19,10 @@ namespace {
 // The longest text of an error that a span keeps. Unit: bytes.
 constexpr size_t kMaxErrorBytes = 256;
 
+// A client cancels its call at its deadline, which may be this much before the
+// deadline of the daemon: gRPC sends the time that is left, and rounds it up.
+constexpr absl::Duration kEarlyCancel = absl::Milliseconds(50);
+
 uint64_t RandomBits() {
   thread_local runtime::Random random(runtime::Random::SystemSeed());
   return random.Next();
@@ -47,7 +51,13 @@ std::string NewUuid() {
 
 }  // namespace
 
-CallSpan::~CallSpan() { End(absl::CancelledError()); }
+CallSpan::~CallSpan() {
+  if (spans_ == nullptr) return;
+  const auto now_ns = static_cast<int64_t>(spans_->clock_.UnixNs());
+  End(absl::FromUnixNanos(now_ns) + kEarlyCancel < deadline_
+          ? absl::CancelledError()
+          : absl::DeadlineExceededError("the deadline of the call has passed"));
+}
 
 void CallSpan::End(const absl::Status& status) {
   Spans* const spans = std::exchange(spans_, nullptr);
@@ -94,7 +104,8 @@ std::optional<runtime::TraceContext> Spans::Draw() const {
 
 std::unique_ptr<CallSpan> Spans::BeginCall(
     const std::optional<runtime::TraceContext>& trace,
-    const google::protobuf::MethodDescriptor& method, bool is_grpc) {
+    const google::protobuf::MethodDescriptor& method, bool is_grpc,
+    absl::Time deadline) {
   std::optional<runtime::TraceContext> own = trace;
   if (!own) own = Draw();
   if (!own || !own->is_sampled()) return nullptr;
@@ -103,7 +114,8 @@ std::unique_ptr<CallSpan> Spans::BeginCall(
   span.trace = *std::move(own);
   Begin(span);
   return std::make_unique<CallSpan>(
-      *this, std::move(span), CallFacts{.method = &method, .is_grpc = is_grpc});
+      *this, std::move(span), CallFacts{.method = &method, .is_grpc = is_grpc},
+      deadline);
 }
 
 void Spans::Begin(runtime::Span& span) {

@@ -27,14 +27,19 @@ namespace actord::daemon {
 
 class Spans;
 
-// The span of a call, unary or stream, from its begin to its end. A span that
-// is dropped ends as cancelled.
+// The span of a call, unary or stream, from its begin to its end. If a span is
+// dropped, its call has passed its deadline, or else was cancelled.
 //
 // Thread-safety: one thread at a time. Ownership: borrows the Spans.
 class CallSpan {
  public:
-  CallSpan(Spans& spans, runtime::Span span, CallFacts facts)
-      : spans_(&spans), span_(std::move(span)), facts_(std::move(facts)) {}
+  // `deadline`: of the call.
+  CallSpan(Spans& spans, runtime::Span span, CallFacts facts,
+           absl::Time deadline)
+      : spans_(&spans),
+        span_(std::move(span)),
+        facts_(std::move(facts)),
+        deadline_(deadline) {}
   ~CallSpan();
   CallSpan(const CallSpan&) = delete;
   CallSpan& operator=(const CallSpan&) = delete;
@@ -50,6 +55,7 @@ class CallSpan {
   Spans* spans_;  // null: the span has ended
   runtime::Span span_;
   CallFacts facts_;
+  const absl::Time deadline_;
 };
 
 class Spans final : public runtime::StepSpans {
@@ -62,10 +68,11 @@ class Spans final : public runtime::StepSpans {
   void Stop(absl::Duration patience) { exporter_.Stop(patience); }
 
   // The span of a call with this trace; nullopt: the call has none. Null: the
-  // call is not sampled.
+  // call is not sampled. `deadline`: of the call; InfiniteFuture: it has none.
   [[nodiscard]] std::unique_ptr<CallSpan> BeginCall(
       const std::optional<runtime::TraceContext>& trace,
-      const google::protobuf::MethodDescriptor& method, bool is_grpc);
+      const google::protobuf::MethodDescriptor& method, bool is_grpc,
+      absl::Time deadline);
 
   void Begin(runtime::Span& span) override;
   void End(runtime::Span span, runtime::StepFacts facts) override;

@@ -3,16 +3,40 @@
 // The service parses requests itself, because gRPC answers a malformed request
 // with UNIMPLEMENTED and does not name the mistake.
 //
-// Thread-safety: pure functions.
+// Thread-safety: pure functions; a RequestOnStack is for one thread.
 #pragma once
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/message.h>
 #include <grpcpp/impl/codegen/config_protobuf.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <array>
+#include <cstddef>
+
 #include "absl/status/status.h"
 
 namespace actord::daemon {
+
+// A request that lives as long as a function. The messages and texts in it take
+// memory on the stack first, and then on the heap.
+template <typename Request>
+class RequestOnStack {
+ public:
+  RequestOnStack() = default;
+  RequestOnStack(const RequestOnStack&) = delete;
+  RequestOnStack& operator=(const RequestOnStack&) = delete;
+
+  Request& operator*() { return *request_; }
+
+ private:
+  static constexpr size_t kStackBytes = 1024;
+
+  alignas(std::max_align_t) std::array<char, kStackBytes> first_;
+  google::protobuf::Arena arena_{first_.data(), first_.size()};
+  Request* const request_ =
+      google::protobuf::Arena::CreateMessage<Request>(&arena_);
+};
 
 // INVALID_ARGUMENT: `buffer` is malformed. The error names a text field that is
 // not UTF-8.

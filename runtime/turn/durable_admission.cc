@@ -112,7 +112,6 @@ absl::StatusOr<uint64_t> ProcessAdmission::BeginDurable(
     if (spawn.begins) spawn.begins(*pid);
     return position;
   }
-  labels_.Drop(*pid);
   durable_->homes().Leave(*pid);
   GiveUp(process, held, done);
   return durable_->OfRequest("input", status);

@@ -40,12 +40,14 @@ uint32_t YieldBroker::Prepare(Process& process, uint32_t generation,
   const uint32_t slot = lane.yields().Allocate(records_);
   if (slot == kNoYieldSlot) return slot;
   YieldRecord& record = records_.At(slot);
-  record.process.store(&process, std::memory_order_relaxed);
-  record.process_generation.store(generation, std::memory_order_relaxed);
-  record.tag.store(tag, std::memory_order_relaxed);
+  // Release: a reader that sees one of these values, with acquire, also sees
+  // that the word of the former yield has ended (OwnerOf, ForEachCall).
+  record.process.store(&process, std::memory_order_release);
+  record.process_generation.store(generation, std::memory_order_release);
+  record.tag.store(tag, std::memory_order_release);
   record.worker.store(static_cast<uint16_t>(lane.hold().last_queue().index),
                       std::memory_order_relaxed);
-  record.kind.store(kind, std::memory_order_relaxed);
+  record.kind.store(kind, std::memory_order_release);
   record.previous = kNoYieldSlot;
   record.next = process.yields;
   if (record.next != kNoYieldSlot) records_.At(record.next).previous = slot;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -142,10 +143,27 @@ TEST_F(LimitWatchTest, LimitsWithLinesOfTheirOwnAreOnlyNoted) {
                           HasSubstr("5 of 5 connections")));
 }
 
+TEST_F(LimitWatchTest, QuotasOfClientsAreLimits) {
+  ++sources_.of_runtime.refused_processes_of_owner;
+  ++sources_.of_runtime.refused_mailbox_of_owner;
+  ++sources_.of_runtime.refused_external_of_owner;
+  ++sources_.of_daemon.client_quota_limit;
+  Pass(1);
+  EXPECT_THAT(log_.TakeLines(),
+              ElementsAre(HasSubstr("Raise quotas.processes;"),
+                          HasSubstr("Raise quotas.mailbox_bytes;"),
+                          HasSubstr("Raise quotas.yield_bytes;"),
+                          HasSubstr("Raise quotas.requests_per_second")));
+}
+
 TEST_F(LimitWatchTest, DiskOfTheStoreIsALimit) {
   sources_.is_store_full = true;
   Pass(1);
   EXPECT_NE(FullSince("disk"), 0u);
+  for (const LimitWatch::Limit& limit : watch_.Now().limits) {
+    if (limit.use.row->name != std::string("disk")) continue;
+    EXPECT_EQ(LimitUseText(limit.use), "no room is left");
+  }
   EXPECT_THAT(watch_.Notes(), IsEmpty()) << "readiness has a note of its own";
 }
 
@@ -163,7 +181,12 @@ TEST_F(LimitWatchTest, MeasuresTheProcessorsThatAreBusy) {
 TEST_F(LimitWatchTest, ThreadLooksByItself) {
   sources_.of_runtime.processes_live = 10;
   ASSERT_TRUE(watch_.Start().ok());
-  while (watch_.Notes().empty()) std::this_thread::yield();
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (watch_.Notes().empty()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   watch_.Stop();
   EXPECT_THAT(log_.Lines(), SizeIs(1));
 }

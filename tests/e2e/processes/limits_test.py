@@ -46,7 +46,8 @@ class Seen(CliCase):
         eventually(lambda: "full_since" in self.use("processes"), "the limit")
         full = self.use("processes")
         self.assertEqual((full["used"], full["max"], full["refused_total"],
-                          full["setting"]), (2, 2, 5, "limits.max_processes"))
+                          full["setting"]),
+                         (2, 2, 5, "limits.max_processes or store.max_processes"))
         self.assertRegex(self.output("status"),
                          r"processes +2 +2 +100 % +REACHED for \S+ +5 +limits\.")
         status, notes = self.readiness()
