@@ -97,6 +97,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       groups(processes),
       ties(processes, delivery),
       failures(limits, clock, names, ties, options.failed),
+      topics(clock, lane),
       lifetimes(processes, scheduler, delivery, clock),
       admission(catalog, limits, clock, processes, durable.get(), scheduler,
                 names, labels, lane, state),
@@ -372,6 +373,7 @@ RuntimeStats Runtime::Core::Stats() const {
     stats.processes_quarantined = durable->quarantine().size();
   }
   lifecycle_log.AddTo(stats);
+  topics.AddTo(stats);
   for (const LaneCounter& counter : kLaneCounters) {
     stats.*counter.value = Sum(counter.lane);
   }

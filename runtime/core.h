@@ -37,6 +37,7 @@
 #include "runtime/system/thread.h"
 #include "runtime/tasks/task_table.h"
 #include "runtime/tasks/task_timer_thread.h"
+#include "runtime/topics/topics.h"
 #include "runtime/turn/ending.h"
 #include "runtime/turn/host.h"
 #include "runtime/turn/process_admission.h"
@@ -140,6 +141,7 @@ class Runtime::Core {
   Groups groups;
   Ties ties;
   Failures failures;
+  Topics topics;
   Lifetimes lifetimes;
   ProcessAdmission admission;
   Host host;

@@ -45,6 +45,7 @@ namespace actord::runtime {
 class DeadLetters;
 class Failures;
 class LifecycleLog;
+class Topics;
 class RequestIds;
 
 enum class ShutdownMode { kDrain, kNow };
@@ -269,6 +270,9 @@ class Runtime {
   // Starts and ends of processes, for watches. Valid for the runtime's
   // lifetime.
   [[nodiscard]] LifecycleLog& lifecycle_log();
+  // Publications of processes, for subscriptions. Valid for the runtime's
+  // lifetime.
+  [[nodiscard]] Topics& topics();
   // Whether a command of this name is external.
   [[nodiscard]] bool IsExternal(std::string_view command) const;
 

@@ -26,6 +26,8 @@ constexpr MethodRule kRules[] = {
     {.method = "Call", .needs = kSend},
     // The answer is only a payload.
     {.method = "Await", .needs = kSeePayloads},
+    // As Await: what arrives is payloads.
+    {.method = "Subscribe", .needs = kSeePayloads},
     {.method = "GetProcess", .needs = kSeeMetadata},
     {.method = "ListProcesses",
      .needs = kSeeMetadata,

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "actord/v1/history.pb.h"
+#include "actord/v1/topic.pb.h"
 #include "actord/v1/watch.pb.h"
 #include "daemon/api/connect_error.h"
 #include "daemon/api/json_text.h"
@@ -26,9 +27,11 @@ const char* NameOf(const v1::WatchProcessesResponse& response) {
   return "resume";
 }
 
-// Empty: the response cannot be written, which does not happen.
-std::string HistoryEventOf(const grpc::ByteBuffer& bytes) {
-  v1::ReadHistoryResponse response;
+// An event of one name, without an id. Empty: the response cannot be written,
+// which does not happen.
+template <typename Response>
+std::string PlainEventOf(const char* name, const grpc::ByteBuffer& bytes) {
+  Response response;
   std::string data;
   if (!ReadMessage(bytes, &response).ok() ||
       !WriteJson(response.GetDescriptor()->full_name(),
@@ -36,7 +39,7 @@ std::string HistoryEventOf(const grpc::ByteBuffer& bytes) {
            .ok()) {
     return "";
   }
-  return absl::StrCat("event: entries\ndata: ", data, "\n\n");
+  return absl::StrCat("event: ", name, "\ndata: ", data, "\n\n");
 }
 
 // The same, for a watch.
@@ -51,6 +54,17 @@ std::string WatchEventOf(const grpc::ByteBuffer& bytes) {
   }
   return absl::StrCat("id: ", response.resume_token(),
                       "\nevent: ", NameOf(response), "\ndata: ", data, "\n\n");
+}
+
+std::string EventOf(const google::protobuf::Descriptor& type,
+                    const grpc::ByteBuffer& bytes) {
+  if (&type == v1::ReadHistoryResponse::descriptor()) {
+    return PlainEventOf<v1::ReadHistoryResponse>("entries", bytes);
+  }
+  if (&type == v1::SubscribeResponse::descriptor()) {
+    return PlainEventOf<v1::SubscribeResponse>("publications", bytes);
+  }
+  return WatchEventOf(bytes);
 }
 
 }  // namespace
@@ -112,10 +126,7 @@ void EventCall::Send(const grpc::ByteBuffer& bytes) {
   part.part = std::exchange(has_begun_, true) ? AdminAnswer::Part::kNext
                                               : AdminAnswer::Part::kFirst;
   part.content_type = "text/event-stream";
-  part.body =
-      order_.method->output_type() == v1::ReadHistoryResponse::descriptor()
-          ? HistoryEventOf(bytes)
-          : WatchEventOf(bytes);
+  part.body = EventOf(*order_.method->output_type(), bytes);
   writes_ = true;
   order_.done(std::move(part));
 }

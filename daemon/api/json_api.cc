@@ -22,6 +22,15 @@ namespace {
 constexpr std::string_view kOpenApiPath = "/openapi.json";
 constexpr std::string_view kEventsPath = "/v1/events";
 constexpr std::string_view kHistoryPath = "/v1/history";
+constexpr std::string_view kPublicationsPath = "/v1/publications";
+
+// The method whose responses are the events of the path; null: it has none.
+const char* StreamAt(std::string_view path) {
+  if (path == kEventsPath) return "WatchProcesses";
+  if (path == kHistoryPath) return "ReadHistory";
+  return path == kPublicationsPath ? "Subscribe" : nullptr;
+}
+
 // For what JSON has around the bytes of a request.
 constexpr size_t kJsonBytes = 64 << 10;
 
@@ -49,11 +58,14 @@ std::shared_ptr<AdminCall> Answered(const AdminCalls::Done& done,
 // browser that watches again sends the id of the last event.
 absl::StatusOr<std::string> StreamRequestOf(const AdminRequest& request) {
   nlohmann::json fields = nlohmann::json::object();
+  // The field of the request that is a list.
+  const std::string_view several =
+      request.path == kPublicationsPath ? "patterns" : "labels";
   absl::StatusOr<Parameters> parameters =
-      ReadParameters(request.query, "labels");
+      ReadParameters(request.query, several);
   if (!parameters.ok()) return parameters.status();
   for (const auto& [name, value] : *parameters) {
-    if (name == "labels") {
+    if (name == several) {
       fields[name].push_back(value);
       // Texts are no truth values in JSON.
     } else if (value == "true" || value == "false") {
@@ -105,7 +117,7 @@ absl::StatusOr<std::unique_ptr<JsonApi>> JsonApi::Start(
 }
 
 bool JsonApi::Takes(std::string_view path) const {
-  return path == kOpenApiPath || path == kEventsPath || path == kHistoryPath ||
+  return path == kOpenApiPath || StreamAt(path) != nullptr ||
          path.starts_with(prefix_) || IsShortPath(path) || IsLink(path);
 }
 
@@ -144,7 +156,8 @@ const google::protobuf::MethodDescriptor* JsonApi::FindMethod(
     refusal = HttpError(kHttpNotImplemented, "unimplemented",
                         absl::StrCat(name,
                                      " is a stream: use gRPC, /v1/events to "
-                                     "watch processes, or /v1/history"));
+                                     "watch processes, /v1/history, or "
+                                     "/v1/publications to subscribe"));
     return nullptr;
   }
   if (request.method != "POST") {
@@ -175,7 +188,7 @@ absl::Status JsonApi::Full() const {
 
 std::shared_ptr<AdminCall> JsonApi::Begin(AdminRequest request, Done done) {
   if (request.path == kOpenApiPath) return Answered(done, OpenApi(request));
-  if (request.path == kEventsPath || request.path == kHistoryPath) {
+  if (StreamAt(request.path) != nullptr) {
     return BeginEvents(request, std::move(done));
   }
   if (IsLink(request.path)) {
@@ -262,8 +275,8 @@ std::shared_ptr<AdminCall> JsonApi::BeginEvents(const AdminRequest& request,
   const auto call = std::make_shared<EventCall>(
       thread_,
       EventCall::Order{
-          .method = service_.descriptor().FindMethodByName(
-              request.path == kEventsPath ? "WatchProcesses" : "ReadHistory"),
+          .method =
+              service_.descriptor().FindMethodByName(StreamAt(request.path)),
           .source = SourceOf(request),
           .body = *body,
           .place = *std::move(place),

@@ -39,6 +39,7 @@ ActorService::ActorService(const ServiceContext& context)
   Route("GetProcess", &ActorService::GetProcess);
   Route("ListProcesses", &ActorService::ListProcesses);
   Route("WatchProcesses", &ActorService::WatchProcesses);
+  Route("Subscribe", &ActorService::Subscribe);
   Route("ListQuarantine", &ActorService::ListQuarantine);
   Route("RetryQuarantine", &ActorService::RetryQuarantine);
   Route("ListFailures", &ActorService::ListFailures);

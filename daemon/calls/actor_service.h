@@ -39,6 +39,7 @@
 #include "daemon/streams/send_stream.h"
 #include "daemon/streams/stream.h"
 #include "daemon/streams/submit_stream.h"
+#include "daemon/streams/subscribe_stream.h"
 #include "daemon/streams/watch_stream.h"
 #include "daemon/streams/work_stream.h"
 #include "daemon/tls/peer_certificates.h"
@@ -187,6 +188,8 @@ class ActorService final : public RoutedService {
   std::shared_ptr<daemon::SubmitStream> SubmitStream(const Caller& caller);
   absl::StatusOr<std::shared_ptr<WatchStream>> WatchProcesses(
       const Caller& caller, const v1::WatchProcessesRequest& request);
+  absl::StatusOr<std::shared_ptr<SubscribeStream>> Subscribe(
+      const Caller& caller, const v1::SubscribeRequest& request);
 
   absl::StatusOr<std::shared_ptr<HistoryStream>> ReadHistory(
       const Caller& caller, const v1::ReadHistoryRequest& request);

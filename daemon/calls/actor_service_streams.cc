@@ -42,6 +42,15 @@ absl::StatusOr<std::shared_ptr<WatchStream>> ActorService::WatchProcesses(
   return stream;
 }
 
+absl::StatusOr<std::shared_ptr<SubscribeStream>> ActorService::Subscribe(
+    const Caller& caller, const v1::SubscribeRequest& request) {
+  auto stream = std::make_shared<SubscribeStream>(runtime_.topics(), streams_,
+                                                  caller.access());
+  absl::Status status = stream->Open(request);
+  if (!status.ok()) return status;
+  return stream;
+}
+
 absl::StatusOr<std::shared_ptr<BackupStream>> ActorService::Backup(
     const Caller& caller, const v1::BackupRequest& request) {
   const AuditEntry audit = Audit(caller, request);

@@ -6,7 +6,8 @@
 // clang-format off
 #define ACTORD_DAEMON_COUNTERS(TOTAL, GAUGE) \
   GAUGE(streams_open, "streams_open", "calls", \
-        "Open calls of Work, SendStream, SubmitStream and WatchProcesses.") \
+        "Open calls of Work, SendStream, SubmitStream, WatchProcesses and " \
+        "Subscribe.") \
   TOTAL(log_lines_dropped, "log_lines_dropped_total", "lines", \
         "Lines of the log that were dropped because standard error was " \
         "closed, or was not read fast enough.") \

@@ -25,6 +25,8 @@ v1::HistoryKind ToProto(HistoryKind kind) {
                 v1::HISTORY_KIND_STEP);
   static_assert(static_cast<int>(HistoryKind::kSend) + 1 ==
                 v1::HISTORY_KIND_SEND);
+  static_assert(static_cast<int>(HistoryKind::kPublish) + 1 ==
+                v1::HISTORY_KIND_PUBLISH);
   return static_cast<v1::HistoryKind>(static_cast<int>(kind) + 1);
 }
 

@@ -40,6 +40,9 @@ constexpr bool Fits(const actord_payload& payload, const actord_bytes& label,
   return Fits(payload, max_payload_bytes) && label.size <= kMaxLabelBytes;
 }
 
+inline constexpr std::string_view kNoTopicToPublishText =
+    "a publication has an empty topic; it must have 1 to 1,024 bytes";
+
 // Fields that are newer than the first version of their struct. A plugin that
 // was built before has a shorter struct, and must not be read beyond its end.
 

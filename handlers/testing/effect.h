@@ -63,7 +63,8 @@ struct Effect {
     kDemonitor,
     kLink,
     kUnlink,
-    kCancelYield
+    kCancelYield,
+    kPublish
   };
 
   Kind kind = Kind::kSend;

@@ -1,6 +1,7 @@
 #include <actord/testing.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -246,6 +247,25 @@ Received Harness::ExpectMessage(const Pid& probe, std::string_view topic) {
   }
   return {message.from, std::move(message.topic), std::move(message.payload),
           message.call};
+}
+
+Published Harness::ExpectPublished(std::string_view topic) {
+  Run();
+  auto& published = world_->published;
+  const auto found =
+      std::find_if(published.begin(), published.end(),
+                   [&](const Published& one) { return one.topic == topic; });
+  if (found == published.end()) {
+    world_->Break("nothing is published under '" + std::string(topic) + "'");
+  }
+  Published taken = std::move(*found);
+  published.erase(found);
+  return taken;
+}
+
+std::vector<Published> Harness::TakePublished() {
+  const auto taken = std::exchange(world_->published, {});
+  return {taken.begin(), taken.end()};
 }
 
 Result<> Harness::Call(const Pid& to, std::string_view topic,

@@ -93,6 +93,8 @@ std::string Describe(const Effect& effect, const Effect& other) {
       return "unlinks from " + to;
     case Effect::Kind::kCancelYield:
       return "cancels the yield " + tag;
+    case Effect::Kind::kPublish:
+      return "publishes '" + effect.name + "' " + payload;
   }
   return "?";
 }

@@ -246,6 +246,7 @@ const actord_step_api kApi = {
     .find_name = [](actord_step* step, actord_bytes name) -> actord_pid {
       return StepCall::Of(step).FindName(detail::View(name));
     },
+    .publish = StepCall::Publish,
 };
 
 }  // namespace

@@ -68,6 +68,8 @@ struct StepCall : actord_step {
   uint64_t Random();
   // The holder of the name; empty(): there is none, or this is not a step.
   Pid FindName(std::string_view name);
+  // Adds the publication to the effects.
+  static void Publish(actord_step* step, const actord_message* publication);
   // Reserves a child; empty(): there is no room.
   Pid NewChild(const actord_spawn& spawn, int priority);
   int32_t Adopt(Tag tag);

@@ -172,6 +172,23 @@ void Harness::World::TellTied(const Record& record) {
   }
 }
 
+void StepCall::Publish(actord_step* step, const actord_message* publication) {
+  StepCall& call = Of(step);
+  if (!call.MayAct() ||
+      !call.Accepts(publication->payload, publication->topic, "publish")) {
+    return;
+  }
+  if (publication->topic.size == 0) {
+    call.Misuse(Code::kInvalidArgument,
+                std::string(rules::kNoTopicToPublishText));
+    return;
+  }
+  Effect& effect = call.effects.emplace_back();
+  effect.kind = Effect::Kind::kPublish;
+  effect.name = detail::View(publication->topic);
+  effect.payload = OwnedPayload(Payload(publication->payload));
+}
+
 Pid StepCall::FindName(std::string_view name) {
   if (call_name != "step") return {};
   if (given != nullptr) {

@@ -289,6 +289,10 @@ void Harness::World::Commit(Record& record, Effect effect) {
     case Effect::Kind::kUnlink:
       Unlink(record, effect.to);
       break;
+    case Effect::Kind::kPublish:
+      published.push_back(
+          {record.pid, std::move(effect.name), std::move(effect.payload)});
+      break;
     case Effect::Kind::kCancelYield:
       if (const auto it = record.yields.find(effect.tag);
           it != record.yields.end()) {

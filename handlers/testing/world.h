@@ -145,6 +145,8 @@ class Harness::World {
   std::vector<LogLine> log;
   std::map<std::string, Pid, std::less<>> names;
   std::map<std::string, std::set<Pid>, std::less<>> groups;
+  // The publications that the test has not taken yet, oldest first.
+  std::deque<Published> published;
   size_t late_replies = 0;
   size_t dead_letters = 0;
   // Processes that have not ended, including reserved ones, by slot; oldest

@@ -124,5 +124,15 @@
   GAUGE(processes_dormant, "processes_dormant", "processes", \
         "Live durable processes that are in the store and not in memory.") \
   GAUGE(processes_quarantined, "processes_quarantined", "processes", \
-        "Durable processes in quarantine (see ListQuarantine).")
+        "Durable processes in quarantine (see ListQuarantine).") \
+  LANE(publications, "publications_total", "publications", \
+       "Publications of processes, with or without subscribers.") \
+  LANE(publications_queued, "publications_queued_total", "publications", \
+       "Publications put into the queues of subscriptions.") \
+  LANE(publications_lost, "publications_lost_total", "publications", \
+       "Publications that slow subscriptions have missed.") \
+  GAUGE(subscriptions_open, "subscriptions_open", "calls", \
+        "Open calls of Subscribe.") \
+  TOTAL(refused_subscriptions, "subscription_limit_total", "calls", \
+        "Calls of Subscribe that were refused because 4,096 were open.")
 // clang-format on

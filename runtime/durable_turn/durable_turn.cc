@@ -40,6 +40,7 @@ DurableTurn::DurableTurn(const Shared& shared, LiveWorld& world,
                         .scheduler = shared.scheduler,
                         .calls = shared.calls,
                         .ties = shared.ties,
+                        .topics = shared.topics,
                         .lane = shared.lane},
                        world, sends_, yields_, lane) {}
 

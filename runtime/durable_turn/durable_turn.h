@@ -95,6 +95,7 @@ class DurableTurn {
     Dispatcher& dispatcher;
     Calls& calls;
     Ties& ties;
+    Topics& topics;
     Lifetimes& lifetimes;
     LifecycleLog& lifecycle_log;
     const Undelivered& undelivered;

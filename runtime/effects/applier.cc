@@ -42,6 +42,8 @@ Effect* Applier::ApplyOther(Process& process, const Pid& self, Effect* effect,
     owners_.Apply(TieEffect(*tie), process, self, lane_);
   } else if (auto* const cancel = std::get_if<CancelEffect>(effect)) {
     owners_.Apply(CancelEffect(*cancel), process, self, lane_);
+  } else if (auto* const publish = std::get_if<PublishEffect>(effect)) {
+    owners_.Apply(std::move(*publish), process, self, lane_);
   }
   return effect + 1;
 }

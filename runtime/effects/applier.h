@@ -9,6 +9,7 @@
 //   call, reply      Calls
 //   monitor, link    Ties
 //   cancel a yield   YieldBroker
+//   publish          Topics
 //
 // Thread-safety: belongs to one thread that runs turns.
 // performance-notes: Rare code moved out.
@@ -30,13 +31,14 @@
 #include "runtime/step/step_record.h"
 #include "runtime/system/assert.h"
 #include "runtime/table/process_table.h"
+#include "runtime/topics/topics.h"
 #include "runtime/yields/yield_broker.h"
 
 namespace actord::runtime {
 
 class Applier {
  public:
-  using Owners = EffectOwners<Dispatcher, Calls, Ties, YieldBroker>;
+  using Owners = EffectOwners<Dispatcher, Calls, Ties, YieldBroker, Topics>;
 
   Applier(const Owners& owners, Delivery& delivery, ProcessTable& processes,
           Scheduler& scheduler, const Undelivered& undelivered, Lane& lane)

@@ -30,6 +30,8 @@ void DurableApplier::Apply(StepRecord& record, Process& process,
       shared_.ties.Apply(TieEffect(*tie), process, self, lane_);
     } else if (auto* const cancel = std::get_if<CancelEffect>(&effect)) {
       yields_.Apply(*cancel, process, self, record_at);
+    } else if (auto* const publish = std::get_if<PublishEffect>(&effect)) {
+      Apply(*publish, step);
     }
     ++position;
   }
@@ -106,6 +108,20 @@ void DurableApplier::Apply(SpawnEffect& spawn, const Step& step) {
     shared_.ties.Monitor(step.self, spawn.monitor, spawn.child, lane_);
   }
   Begin(child, spawn, step);
+}
+
+void DurableApplier::Apply(PublishEffect& publish, const Step& step) {
+  if (!shared_.topics.IsHeard()) {
+    shared_.topics.Apply(std::move(publish), step.process, step.self, lane_);
+    return;
+  }
+  // A recovery does not repeat it: a step whose record it finds is not applied.
+  shared_.durable.releases().After(
+      step.record_at,
+      [by = step.by, content = Own(publish.content.TakeLast(), shared_.lane),
+       &topics = shared_.topics, &lane = shared_.lane]() mutable {
+        topics.Publish(by, std::move(content), lane);
+      });
 }
 
 void DurableApplier::Begin(Process& child, SpawnEffect& spawn,

@@ -1,7 +1,7 @@
 // Applies the effects of a step of a durable process, whose record is in the
 // journal. Effects among durable processes happen at once. All other effects
 // wait until the record is durable: messages to volatile processes, answers,
-// dead letters, tasks, starts of volatile children.
+// dead letters, tasks, publications, starts of volatile children.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -18,6 +18,7 @@
 #include "runtime/step/live_world.h"
 #include "runtime/step/step_record.h"
 #include "runtime/table/process_table.h"
+#include "runtime/topics/topics.h"
 
 namespace actord::runtime {
 
@@ -30,6 +31,7 @@ class DurableApplier {
     Scheduler& scheduler;
     Calls& calls;
     Ties& ties;
+    Topics& topics;
     Lane& lane;  // for threads that run no workers
   };
   // `world`, `sends`, `yields` and `lane` belong to this thread. All are
@@ -63,6 +65,7 @@ class DurableApplier {
   void Apply(SendEffect& send, const Step& step, uint64_t position);
   void Apply(ReplyEffect& reply, const Step& step, uint64_t position);
   void Apply(SpawnEffect& spawn, const Step& step);
+  void Apply(PublishEffect& publish, const Step& step);
   void Begin(Process& child, SpawnEffect& spawn, const Step& step);
 
   const Shared shared_;

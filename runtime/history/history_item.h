@@ -57,6 +57,8 @@ enum class HistoryKind : uint8_t {
   kWaiting,      // a message or another event in the mailbox
   kMoreWaiting,  // there are more events than are shown
   kUpToHere,     // everything before `position` was shown
+  // An effect, as kSend.
+  kPublish,  // name: topic
 };
 
 struct HistoryItem {

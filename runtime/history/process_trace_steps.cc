@@ -268,6 +268,9 @@ void ProcessTrace::TakeEffect(const records::Step& record,
     item.code = reply->content->completion.status;
     set_content(reply->content);
     if (item.code != ACTORD_OK) item.message = item.payload.bytes;
+  } else if (const auto* const publish = std::get_if<PublishEffect>(&effect)) {
+    item.kind = HistoryKind::kPublish;
+    set_content(publish->content);
   } else if (const auto* const tie = std::get_if<TieEffect>(&effect)) {
     item.kind = KindOf(tie->kind);
     item.peer = tie->other;

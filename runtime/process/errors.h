@@ -43,6 +43,7 @@ inline constexpr std::string_view kProcessLimit = "PROCESS_LIMIT";
 inline constexpr std::string_view kMemoryLow = "MEMORY_LOW";
 inline constexpr std::string_view kUnreadAnswers = "UNREAD_ANSWERS";
 inline constexpr std::string_view kWatchLimit = "WATCH_LIMIT";
+inline constexpr std::string_view kSubscriptionLimit = "SUBSCRIPTION_LIMIT";
 inline constexpr std::string_view kPluginLoadThreadsOff = "PLUGIN_LOADING_OFF";
 inline constexpr std::string_view kPluginNotAllowed = "PLUGIN_NOT_ALLOWED";
 inline constexpr std::string_view kPluginNotFound = "PLUGIN_NOT_FOUND";

@@ -18,12 +18,14 @@
 #include "runtime/step/call_effect.h"
 #include "runtime/step/spawn_effect.h"
 #include "runtime/step/yield_effect.h"
+#include "runtime/topics/publish_effect.h"
 #include "runtime/yields/cancel_yield_effect.h"
 
 namespace actord::runtime {
 
-using Effect = std::variant<SendEffect, SpawnEffect, YieldEffect, CallEffect,
-                            ReplyEffect, TieEffect, CancelEffect>;
+using Effect =
+    std::variant<SendEffect, SpawnEffect, YieldEffect, CallEffect, ReplyEffect,
+                 TieEffect, CancelEffect, PublishEffect>;
 
 namespace detail {
 

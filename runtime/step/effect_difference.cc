@@ -16,6 +16,7 @@ const char* NameOfKind(const CallEffect&) { return "a call"; }
 const char* NameOfKind(const ReplyEffect&) { return "an answer"; }
 const char* NameOfKind(const TieEffect&) { return "a monitor or link"; }
 const char* NameOfKind(const CancelEffect&) { return "a cancel of a command"; }
+const char* NameOfKind(const PublishEffect&) { return "a publication"; }
 
 std::string_view NameOf(const Effect& effect) {
   return std::visit(

@@ -204,6 +204,24 @@ void StepContext::CancelYield(actord_step* step, uint64_t tag) {
   context.Add<CancelEffect>(tag);
 }
 
+void StepContext::Publish(actord_step* step,
+                          const actord_message* publication) {
+  StepContext& context = Of(step);
+  if (!context.MayAct() ||
+      !context.Accepts(publication->payload, publication->topic, "publish")) {
+    return;
+  }
+  if (publication->topic.size == 0) {
+    context.Misuse(
+        absl::InvalidArgumentError(ToAbsl(rules::kNoTopicToPublishText)));
+    return;
+  }
+  Envelope* const envelope = context.NewEnvelope(
+      ACTORD_EVENT_MESSAGE, View(publication->topic), publication->payload);
+  envelope->from = ToAbi(context.input_.self);
+  context.Add<PublishEffect>(Content(envelope));
+}
+
 bool StepContext::TieChild(const actord_spawn& spawn, SpawnEffect& effect) {
   if ((spawn.flags & ACTORD_SPAWN_NAME) != 0) {
     Misuse(absl::InvalidArgumentError(

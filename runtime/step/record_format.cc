@@ -38,6 +38,12 @@ bool IsWhole(const ReplyEffect& reply) {
   return reply.content && reply.content->type == ACTORD_EVENT_COMPLETION;
 }
 
+bool IsWhole(const PublishEffect& publication) {
+  return publication.content &&
+         publication.content->type == ACTORD_EVENT_MESSAGE &&
+         publication.content->topic_bytes != 0;
+}
+
 template <typename Item>
 void WriteItem(RecordWriter& out, const Item& item) {
   const size_t begin = out.Begin(kKindOf<Item>);

@@ -55,5 +55,7 @@ template <>
 inline constexpr uint16_t kKindOf<TieEffect> = 37;
 template <>
 inline constexpr uint16_t kKindOf<CancelEffect> = 38;
+template <>
+inline constexpr uint16_t kKindOf<PublishEffect> = 39;
 
 }  // namespace actord::runtime::record_kinds

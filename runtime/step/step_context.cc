@@ -47,6 +47,7 @@ const actord_step_api StepContext::kApi = {
     .continue_as = ContinueAs,
     .trace_parent = TraceParent,
     .find_name = FindName,
+    .publish = Publish,
 };
 
 StepContext::StepContext(World& world, BufferCache& buffers,

@@ -206,6 +206,12 @@ class JournalApplier {
   absl::Status Do(Resident& process, const YieldEffect& yield,
                   uint64_t position);
   absl::Status Do(Resident& process, const CallEffect& call, uint64_t position);
+  // A publication leaves nothing behind.
+  static absl::Status Do(Resident& /*process*/,
+                         const PublishEffect& /*publish*/,
+                         uint64_t /*position*/) {
+    return absl::OkStatus();
+  }
   absl::Status Do(Resident& process, const ReplyEffect& reply,
                   uint64_t position);
   absl::Status Do(Resident& process, const TieEffect& tie, uint64_t position);

@@ -69,6 +69,13 @@ class Driver {
       const Pid& pid) = 0;
   virtual Pid HolderOf(const std::string& name) = 0;
   virtual uint64_t DeadLetters() = 0;
+  // What was published since the last call, oldest first.
+  struct Publication {
+    Pid from;
+    std::string topic;
+    std::string text;
+  };
+  virtual std::vector<Publication> TakePublished() = 0;
   virtual void Settle() = 0;
 };
 

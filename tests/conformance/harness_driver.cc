@@ -130,6 +130,14 @@ class HarnessDriver final : public Driver {
     return harness_.HolderOf(name);
   }
   uint64_t DeadLetters() override { return harness_.dead_letters(); }
+  std::vector<Publication> TakePublished() override {
+    std::vector<Publication> all;
+    for (testing::Published& one : harness_.TakePublished()) {
+      all.push_back(
+          {one.from, std::move(one.topic), std::move(one.payload.bytes)});
+    }
+    return all;
+  }
   void Settle() override { harness_.Run(); }
 
  private:

@@ -188,6 +188,9 @@ void Puppet::Act(std::string_view action, StepOutput& out) {
                          Payload::Text(rest))) {
       Note("finds no " + who);
     }
+  } else if (verb == "publish") {  // TOPIC TEXT, or nothing: without a topic
+    const std::string topic = TakeWord(rest);
+    out.Publish(topic, Payload::Text(rest));
   } else if (verb == "yield") {  // LABEL[/MS] COMMAND TEXT
     std::string label = TakeWord(rest);
     const YieldOptions options = TakeOptions(label);

@@ -71,6 +71,10 @@ runtime::RuntimeOptions Options() {
   return options;
 }
 
+class NoListener final : public runtime::SubscriptionListener {
+  void Wake() override {}
+};
+
 class RuntimeDriver final : public Driver {
  public:
   explicit RuntimeDriver(int workers) : core_(workers, Options()) {
@@ -81,9 +85,14 @@ class RuntimeDriver final : public Driver {
                            kPuppets.process_types +
                                kPuppets.process_type_count},
          .commands = Created({kPuppets.commands, kPuppets.command_count})});
+    auto opened =
+        core().topics.Open(Owner::kAny, {"*"}, std::make_shared<NoListener>());
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    published_ = *std::move(opened);
   }
 
   ~RuntimeDriver() override {
+    core().topics.Close(*published_);
     for (const auto& command : created_) {
       command.descriptor->destroy(command.self);
     }
@@ -199,6 +208,15 @@ class RuntimeDriver final : public Driver {
     const auto pid = core().names.Find(Owner::kNobody, name);
     return pid.ok() ? Pid(runtime::ToAbi(*pid)) : Pid();
   }
+  std::vector<Publication> TakePublished() override {
+    std::vector<Publication> all;
+    for (const auto& item : published_->Take({}).items) {
+      const runtime::Envelope& content = *item.publication->content;
+      all.push_back({content.from, std::string(content.topic()),
+                     std::string(runtime::View(content.payload().bytes))});
+    }
+    return all;
+  }
   uint64_t DeadLetters() override { return core().Stats().dead_letters; }
   void Settle() override { core_.Settle(); }
 
@@ -246,6 +264,8 @@ class RuntimeDriver final : public Driver {
   }
 
   runtime::SteppedCore core_;
+  // Of all topics; it lives as long as the core.
+  std::shared_ptr<runtime::Subscription> published_;
   std::vector<Command> created_;  // destroyed by the destructor
 };
 

@@ -50,6 +50,7 @@ class Player {
       return std::to_string(all.upgraded) + " upgraded, " +
              std::to_string(all.declined) + " declined";
     }
+    if (verb == "published") return Published();
     if (verb == "dead_letters") return std::to_string(driver_->DeadLetters());
     const std::string word = TakeWord(rest);
     if (verb == "holder") {  // NAME
@@ -107,6 +108,15 @@ class Player {
     for (const Driver::Held& held : driver_->AllHeld()) {
       text += (text.empty() ? "" : "\n") + Shorten(held.command) + " of " +
               stage_.NameOf(held.pid) + " \"" + held.payload + "\"";
+    }
+    return text.empty() ? "nothing" : text;
+  }
+
+  std::string Published() {
+    std::string text;
+    for (const Driver::Publication& one : driver_->TakePublished()) {
+      text += (text.empty() ? "" : "\n") + Shorten(one.topic) + " by " +
+              stage_.NameOf(one.from) + " \"" + Shorten(one.text) + "\"";
     }
     return text.empty() ? "nothing" : text;
   }

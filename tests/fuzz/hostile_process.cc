@@ -62,6 +62,11 @@ void Reply(actord_step* step) {
                    plugin->input.Byte() % 4 == 0 ? nullptr : &payload);
 }
 
+void Publish(actord_step* step) {
+  const actord_message publication = AnyMessage();
+  step->api->publish(step, &publication);
+}
+
 void ReadPids(actord_step* step) {
   const actord_pid pid = AnyPid();
   char text[64];
@@ -94,8 +99,9 @@ void CallStep(actord_step* step) {
     case 5:
       return Yield(step);
     case 6:
-    case 7:
       return Send(step);
+    case 7:
+      return Publish(step);
     case 8:
     case 9:
       return Spawn(step);

@@ -167,6 +167,7 @@ class FakeProcess {
   std::vector<Pid> unlinked;
   // Tags passed to cancel_yield.
   std::vector<Tag> given_up;
+  std::vector<std::string> published;  // TOPIC=BYTES
   // Tags that Restore can adopt.
   std::vector<Tag> outstanding;
   // What Restore is told.
@@ -318,7 +319,12 @@ class FakeProcess {
           }
         },
         [](actord_step*) -> actord_bytes { return {}; },
-        [](actord_step*, actord_bytes) -> actord_pid { return {}; }};
+        [](actord_step*, actord_bytes) -> actord_pid { return {}; },
+        [](actord_step* step, const actord_message* publication) {
+          Of(step)->process->published.push_back(
+              ToString(publication->topic) + "=" +
+              ToString(publication->payload.bytes));
+        }};
     return &kApi;
   }
 

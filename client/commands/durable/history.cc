@@ -31,8 +31,9 @@ constexpr size_t kShownWidth = 80;
 
 // Whether the entry belongs to the step before it.
 bool IsPartOfStep(v1::HistoryKind kind) {
-  return kind >= v1::HISTORY_KIND_MESSAGE &&
-         kind <= v1::HISTORY_KIND_CANCEL_YIELD;
+  return (kind >= v1::HISTORY_KIND_MESSAGE &&
+          kind <= v1::HISTORY_KIND_CANCEL_YIELD) ||
+         kind == v1::HISTORY_KIND_PUBLISH;
 }
 
 // Text as it is, and other bytes as hexadecimal digits.

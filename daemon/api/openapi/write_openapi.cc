@@ -72,6 +72,11 @@ constexpr EventStream kHistory = {
     "Events of the name entries, whose data is a ReadHistoryResponse. The data "
     "of the last event, end, is an Error, or empty after the last entry."};
 
+constexpr EventStream kPublications = {
+    "Publications", "Subscribes to publications as server-sent events",
+    "Events of the name publications, whose data is a SubscribeResponse. The "
+    "data of the last event, end, is an Error."};
+
 // The fields of the request of the method are parameters of the query.
 Json OperationOfEvents(const MethodDescriptor& method,
                        const EventStream& stream, Schemas& schemas) {
@@ -115,6 +120,8 @@ Json OpenApiOf(const ServiceDescriptor& service, const std::string& version) {
       *service.FindMethodByName("WatchProcesses"), kWatch, schemas);
   paths["/v1/history"]["get"] = OperationOfEvents(
       *service.FindMethodByName("ReadHistory"), kHistory, schemas);
+  paths["/v1/publications"]["get"] = OperationOfEvents(
+      *service.FindMethodByName("Subscribe"), kPublications, schemas);
   AddShortPaths(service, schemas, paths);
   schemas.Add("Error", ErrorSchema());
   const std::string description = absl::StrCat(

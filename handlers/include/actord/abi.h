@@ -258,6 +258,14 @@ typedef struct actord_step_api {
    * a message reaches it. A step of a durable process that asks for about
    * 65,000 names fails. */
   actord_pid (*find_name)(actord_step* step, actord_bytes name);
+
+  /* Publishes a payload under a topic of 1 to 1,024 bytes, for the programs
+   * outside that have subscribed to the topic with the rights of this process's
+   * owner. Copied. Programs get the publications of one process in order, each
+   * at most once; those that read too slowly miss some and are told. Without
+   * subscribers it is dropped. A longer payload than `max_payload_bytes`, or a
+   * topic out of range, fails the step. */
+  void (*publish)(actord_step* step, const actord_message* publication);
 } actord_step_api;
 
 struct actord_step {

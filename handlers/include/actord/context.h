@@ -152,9 +152,9 @@ class Context {
   [[nodiscard]] Pid FindName(std::string_view name) {
     return step_ != nullptr ? out().FindName(name) : Pid();
   }
-  // Same as StepOutput::Spawn: messages can be sent to the PID at once. empty()
-  // only at the daemon's limit of processes. To wait until the child's Init has
-  // returned, Run(commands::Spawn(...)).
+  // As StepOutput::Publish.
+  inline void Publish(std::string_view topic, const Payload& payload = {});
+  // As StepOutput::Spawn. Run(commands::Spawn(...)) waits until Init returned.
   [[nodiscard]] Pid Spawn(std::string_view process_type,
                           std::string_view method = {},
                           const Payload& input = {},

@@ -1,9 +1,10 @@
-// actord/context_sends.h: messages that a coroutine process sends later.
+// actord/context_sends.h: publications of a coroutine process, and messages
+// that it sends later.
 // Included by context.h; authors of plugins do not need it.
 //
-// Each message has a timer of the daemon. When the timer completes, the message
-// is sent. Every then sets the next timer, one period after the due time of the
-// last one.
+// Each message that is sent later has a timer of the daemon. When the timer
+// completes, the message is sent. Every then sets the next timer, one period
+// after the due time of the last one.
 //
 // Thread-safety: belongs to its process. Ownership: as in context.h.
 #pragma once
@@ -33,6 +34,10 @@ inline Duration Context::Clock() const {
   return now.Has(offsetof(actord_step_api, monotonic_ns))
              ? now.monotonic_now()
              : now.now().time_since_epoch();
+}
+
+inline void Context::Publish(std::string_view topic, const Payload& payload) {
+  if (step_ != nullptr) out().Publish(topic, payload);
 }
 
 inline Tag Context::SendAfter(Duration duration, const Pid& to,

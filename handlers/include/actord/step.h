@@ -178,6 +178,18 @@ class StepOutput : public StepContext {
         step_->api->find_name(step_, detail::ToAbi(name)));
   }
 
+  // Publishes a payload under a topic (1 to 1,024 bytes), for the programs
+  // outside that have subscribed to the topic with the rights of this process's
+  // owner (`Subscribe`, `actorctl subscribe`). Subscribers get the publications
+  // of one process in order, each at most once; a subscriber that reads too
+  // slowly misses the oldest, and is told how many. Without subscribers the
+  // publication is dropped. Throws if the daemon is too old.
+  void Publish(std::string_view topic, const Payload& payload = {}) {
+    Require(offsetof(actord_step_api, publish));
+    const actord_message publication = detail::MakeMessage(topic, payload);
+    step_->api->publish(step_, &publication);
+  }
+
   // Starts a process and returns its PID; messages can be sent to it at once.
   // If its Init refuses, the child ends and this process is not told. Use
   // commands::Spawn to get an error. empty() only at the daemon's limit of

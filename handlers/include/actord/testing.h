@@ -131,6 +131,13 @@ struct Received {
   uint64_t call = 0;
 };
 
+// What a process has published.
+struct Published {
+  Pid from;
+  std::string topic;
+  OwnedPayload payload;
+};
+
 struct LogLine {
   LogLevel level = LogLevel::kInfo;
   std::string text;
@@ -274,6 +281,11 @@ class Harness {
   Received ExpectMessage(const Pid& probe, std::string_view topic);
   // Number of messages to the probe that were not taken yet.
   [[nodiscard]] size_t MessagesAt(const Pid& probe) const;
+  // Runs, then takes the oldest publication under `topic`. Throws if there is
+  // none. The harness keeps all publications until they are taken.
+  Published ExpectPublished(std::string_view topic);
+  // Takes all publications that were not taken yet, oldest first.
+  std::vector<Published> TakePublished();
   // Number of messages that could not be delivered, or were still in a mailbox
   // when their process ended.
   [[nodiscard]] size_t dead_letters() const;

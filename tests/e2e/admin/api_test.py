@@ -69,7 +69,7 @@ class ApiTest(EmptyCase):
         self.assertEqual(answer.json["openapi"], "3.1.0")
         self.assertEqual(set(answer.json["paths"]),
                          {PREFIX + method for method in UNARY} |
-                         {"/v1/events", "/v1/history"} | SHORT_ROUTES)
+                         {"/v1/events", "/v1/history", "/v1/publications"} | SHORT_ROUTES)
         self.assertEqual(api.raw("/openapi.json").status, 405)
         for reference in description.references():
             description.resolve(reference)

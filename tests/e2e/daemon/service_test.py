@@ -89,7 +89,7 @@ class Reflection(DaemonCase):
              "Await", "Cancel", "Terminate", "GetProcess", "ListProcesses",
              "ListNames", "ListWorkers", "ListYields", "ListCalls",
              "ListDeadLetters", "GetDeadLetter",
-             "ResendDeadLetter", "DropDeadLetters", "WatchProcesses",
+             "ResendDeadLetter", "DropDeadLetters", "WatchProcesses", "Subscribe",
              "ListClients", "CutClient", "LoadPlugin", "ListPlugins",
              "GetStatus", "Backup", "ReadHistory", "ListQuarantine",
              "RetryQuarantine", "ListFailures", "ListLogLines",

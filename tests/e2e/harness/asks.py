@@ -4,7 +4,7 @@ import dataclasses
 
 import grpc
 from actord.v1 import (call_pb2, client_pb2, dead_letter_pb2, failure_pb2,
-                       history_pb2, name_pb2, outcome_pb2, payload_pb2, process_pb2, quarantine_pb2, watch_pb2,
+                       history_pb2, name_pb2, outcome_pb2, payload_pb2, process_pb2, quarantine_pb2, topic_pb2, watch_pb2,
                        work_pb2, yield_pb2)
 from harness.bulk import SendStream, SubmitStream, send_item, submit_item
 from harness.connection import CALL_SECONDS, refusal_of
@@ -170,6 +170,14 @@ class Asks:
             answers.append(answer_of(
                 lambda call=call: next(call).snapshot.processes))
             call.cancel()
+        return answers
+
+    def Subscribe(self, thing):
+        call = self.stub.Subscribe(
+            topic_pb2.SubscribeRequest(patterns=["*", thing.name]),
+            timeout=CALL_SECONDS)
+        answers = [answer_of(lambda: next(call))]
+        call.cancel()
         return answers
 
     def ListNames(self, thing):

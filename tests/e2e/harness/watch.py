@@ -1,8 +1,9 @@
-"""A watch of processes made of the generated stubs, and what it makes of it."""
+"""A watch of processes, and a subscription, made of the generated stubs, and what
+they make of it."""
 
 import contextlib
 
-from actord.v1 import watch_pb2
+from actord.v1 import topic_pb2, watch_pb2
 from harness.responses import Responses
 from harness.waiting import WAIT_SECONDS
 
@@ -101,3 +102,36 @@ class Watch(Known, Responses):
     def wait_for_end_of(self, pid):
         self.wait_for(lambda: pid in self.ends, f"the end of {pid}")
         return self.ends[pid]
+
+
+class Subscriber(Responses):
+    """Publications: `got` has topic and data of each; `missed` the counts that were
+    told, each with the number of publications before it."""
+
+    def __init__(self, stub, *patterns, reads=True):
+        super().__init__()
+        self.publications, self.missed = [], []
+        self.call = stub.Subscribe(topic_pb2.SubscribeRequest(patterns=patterns))
+        # Empty: the subscription is open.
+        first = next(self.call)
+        if first.publications or first.missed:
+            raise AssertionError(f"the first response is not empty: {first}")
+        if reads:
+            self.read_on()
+
+    @property
+    def got(self):
+        return [(one.topic, one.payload.data) for one in self.publications]
+
+    def _add(self, response):
+        for publication in response.publications:
+            if publication.missed:
+                self.missed.append((len(self.publications), publication.missed))
+            self.publications.append(publication)
+        if response.missed:
+            self.missed.append((len(self.publications), response.missed))
+
+    def wait_until_got(self, *got):
+        self.wait_for(lambda: len(self.got) >= len(got), f"{got}, not {self.got}")
+        if self.got != list(got):
+            raise AssertionError(f"got {self.got}, not {list(got)}")

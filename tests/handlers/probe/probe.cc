@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "tests/handlers/probe/handlers.h"
+#include "tests/handlers/probe/herald.h"
 
 namespace {
 
@@ -372,6 +373,6 @@ class Rounds : public actord::CoroutineProcess {
 ACTORD_EXPORT_PLUGIN(
     "probe", "1.0.0",
     actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking, Mourner, Verbose,
-                         Rounds>,
+                         Rounds, probe::Herald>,
     actord::Handlers<probe::EchoHandler, probe::DropHandler,
                      probe::StayingHandler, probe::SlowHandler>);

@@ -34,7 +34,8 @@ const char* NameOf(HistoryKind kind) {
       "call out",     "reply",      "monitor",   "demonitor", "link",
       "unlink",       "cancel",     "done",      "attempt",   "dropped",
       "cancelled",    "terminated", "upgraded",  "ended",     "pending yield",
-      "pending call", "owed",       "waiting",   "more",      "up to here"};
+      "pending call", "owed",       "waiting",   "more",      "up to here",
+      "publish"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -26,6 +26,7 @@ namespace actord::runtime {
 //   within MS COMMAND JSON  yields with a timeout
 //   call PID TOPIC TEXT   calls
 //   send PID TOPIC TEXT   sends
+//   publish TOPIC TEXT    publishes
 //   find COUNT            asks COUNT times for a name
 //   throw                 throws
 //   monitor PID, link PID, unlink PID
@@ -163,6 +164,9 @@ class BasicPuppet : public actord::Process {
       const actord::Pid to = PidIn(Word(text));
       const std::string_view what = Word(text);
       out.Send(to, what, text);
+    } else if (topic == "publish") {
+      const std::string_view what = Word(text);
+      out.Publish(what, text);
     } else if (topic == "throw") {
       throw std::runtime_error("thrown");
     } else if (topic == "monitor") {

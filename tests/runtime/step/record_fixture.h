@@ -97,6 +97,10 @@ class Records : public ::testing::Test {
     Add(record, ReplyEffect{std::move(reply), 99});
     Add(record, TieEffect{TieEffect::Kind::kUnlink, other, 0});
     Add(record, CancelEffect{20});
+    Content publication =
+        NewContent(ACTORD_EVENT_MESSAGE, "room/7", "move", "a/b");
+    publication->from = ToAbi(input.self);
+    Add(record, PublishEffect{std::move(publication)});
     record.result = {"result", "text/plain"};
     record.failure_code = absl::StatusCode::kAborted;
     record.failure = "why";

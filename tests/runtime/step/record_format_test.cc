@@ -81,7 +81,7 @@ TEST_F(RecordCodec, ReadsOneRecordBehindTheOther) {
   EXPECT_EQ(View(decoded.input.init.input.bytes), "input");
   ASSERT_TRUE(DecodeRecord(left, buffers_, decoded).ok());
   EXPECT_EQ(decoded.input.step, 17u);
-  EXPECT_EQ(decoded.record.effects.size(), 8u);
+  EXPECT_EQ(decoded.record.effects.size(), 9u);
   EXPECT_EQ(left, "");
   FreeContents(decoded, buffers_);
 }
