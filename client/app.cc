@@ -58,6 +58,7 @@ Examples:
   actorctl complete "$token" '{"charged": true}'
   actorctl work payment.charge --exec ./charge.sh
   actorctl watch --type order
+  actorctl subscribe 'price/*'
   actorctl submit echo --from-file items.jsonl --wait -o jsonl > results.jsonl
   actorctl plugin load orders-2.so --wait
   actorctl token new --file tokens.toml --name billing --role client
@@ -119,14 +120,14 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,     AddSend,        AddCall,     AddAwait,   AddPs,
-        AddTree,       AddNames,       AddDescribe, AddHistory, AddCancel,
-        AddTerminate,  AddQuarantine,  AddFailures, AddStuck,   AddLogs,
-        AddLogLevel,   AddDeadLetters, AddYields,   AddWorkers, AddComplete,
-        AddWork,       AddWatch,       AddSchedule, AddPlugin,  AddStatus,
-        AddTop,        AddBench,       AddClients,  AddContext, AddToken,
-        AddStore,      AddBackup,      AddShutdown, AddHealth,  AddHelp,
-        AddCompletion, AddVersion}) {
+       {AddSubmit,    AddSend,        AddCall,      AddAwait,    AddPs,
+        AddTree,      AddNames,       AddDescribe,  AddHistory,  AddCancel,
+        AddTerminate, AddQuarantine,  AddFailures,  AddStuck,    AddLogs,
+        AddLogLevel,  AddDeadLetters, AddYields,    AddWorkers,  AddComplete,
+        AddWork,      AddWatch,       AddSubscribe, AddSchedule, AddPlugin,
+        AddStatus,    AddTop,         AddBench,     AddClients,  AddContext,
+        AddToken,     AddStore,       AddBackup,    AddShutdown, AddHealth,
+        AddHelp,      AddCompletion,  AddVersion}) {
     add(app, chosen);
   }
 }

@@ -33,6 +33,7 @@ void AddYields(CLI::App& app, Action& chosen);
 void AddDeadLetters(CLI::App& app, Action& chosen);
 void AddComplete(CLI::App& app, Action& chosen);
 void AddWatch(CLI::App& app, Action& chosen);
+void AddSubscribe(CLI::App& app, Action& chosen);
 void AddWork(CLI::App& app, Action& chosen);
 void AddSchedule(CLI::App& app, Action& chosen);
 void AddPlugin(CLI::App& app, Action& chosen);

@@ -1,5 +1,5 @@
 // A connection for a call that lives for days and may be silent for hours: the
-// call of a worker or a watch.
+// call of a worker, a watch or a subscription.
 //
 // Thread-safety: any thread. Ownership: the caller's.
 #pragma once
@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
+#include "client/calls/cancellation.h"
 #include "client/calls/endpoint.h"
 
 namespace actord::client {
@@ -22,5 +23,8 @@ std::shared_ptr<grpc::Channel> OpenLastingChannel(const Endpoint& endpoint,
 
 // Whether a retry of a call that ended with this status may succeed.
 bool IsWorthAnotherTry(const grpc::Status& status);
+
+// Waits until the time has passed or the cancellation is cancelled.
+void Pause(absl::Duration delay, const Cancellation& stop);
 
 }  // namespace actord::client

@@ -1,13 +1,10 @@
 #include "client/streams/watch.h"
 
 #include <grpcpp/client_context.h>
-#include <poll.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "client/calls/connection.h"
 #include "client/calls/error.h"
 #include "client/streams/lasting_channel.h"
@@ -19,20 +16,6 @@ template <typename... Parameters, typename... Arguments>
 void Call(const std::function<void(Parameters...)>& function,
           const Arguments&... arguments) {
   if (function) function(arguments...);
-}
-
-// Waits until the time has passed or the cancellation is cancelled.
-void Pause(absl::Duration delay, const Cancellation& stop) {
-  const absl::Time until = absl::Now() + delay;
-  while (!stop.cancelled()) {
-    const absl::Duration left = until - absl::Now();
-    if (left <= absl::ZeroDuration()) return;
-    pollfd wait = {.fd = stop.fd(), .events = POLLIN, .revents = 0};
-    // At most a day; rounded up, so as not to spin.
-    const int64_t ms =
-        std::min<int64_t>(absl::ToInt64Milliseconds(left) + 1, 86'400'000);
-    if (poll(&wait, 1, static_cast<int>(ms)) < 0 && errno != EINTR) return;
-  }
 }
 
 }  // namespace

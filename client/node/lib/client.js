@@ -7,6 +7,7 @@ import { ActordError, DeadlineExceeded, errorOfRpc } from './errors.js';
 import { checkOptions } from './options.js';
 import { ActorService } from './proto.js';
 import { SendStream } from './send_stream.js';
+import { Subscription } from './subscription.js';
 import { Watch } from './watch.js';
 import * as wire from './wire.js';
 
@@ -19,6 +20,7 @@ import * as wire from './wire.js';
  * @typedef {import('../types/index.js').StatusCode} StatusCode
  * @typedef {import('../types/index.js').SubmitOptions} SubmitOptions
  * @typedef {import('../types/index.js').Target} Target
+ * @typedef {import('../types/index.js').SubscribeOptions} SubscribeOptions
  * @typedef {import('../types/index.js').WatchOptions} WatchOptions
  * @typedef {import('../types/index.js').Yield} Yield
  */
@@ -202,6 +204,12 @@ export class Client {
   watch(processType = '', options = {}) {
     checkOptions('watch', options);
     return new Watch(this, processType, options);
+  }
+
+  /** @param {string | string[]} patterns @param {SubscribeOptions} [options] */
+  subscribe(patterns, options = {}) {
+    checkOptions('subscribe', options);
+    return new Subscription(this, patterns, options);
   }
 
   /** @param {CallOptions & {maxUnacknowledged?: number}} [options] */

@@ -18,6 +18,7 @@ export {
   UnknownMethod, UnknownProcessType,
 } from './errors.js';
 export { SendStream } from './send_stream.js';
+export { Subscription } from './subscription.js';
 export { Refuse, Retry, Task } from './tasks.js';
 export { Outcome, Payload, Reply, Submitted } from './values.js';
 export { Watch } from './watch.js';

@@ -21,6 +21,7 @@ const OPTIONS = {
   ended: [...CALL, 'end', 'owner', 'labels', 'pageSize'],
   yields: [...CALL, 'pid', 'pageSize'],
   watch: [...CALL, 'parentPid', 'labels', 'resumeToken', 'skipSnapshot'],
+  subscribe: CALL,
   sendStream: [...CALL, 'maxUnacknowledged'],
   invoke: [...CALL, 'repeatable'],
   'SendStream.send': ITEM,

@@ -15,6 +15,7 @@ import { Outcome, Payload, Reply, Submitted } from './values.js';
  * @typedef {import('../types/index.js').ProcessEnd} ProcessEnd
  * @typedef {import('../types/index.js').LabelFilter} LabelFilter
  * @typedef {import('../types/index.js').Yield} Yield
+ * @typedef {import('../types/index.js').Publication} Publication
  * @typedef {import('../types/index.js').WatchEvent} WatchEvent
  * @typedef {import('../types/index.js').Failure} Failure
  */
@@ -250,6 +251,20 @@ export function yieldOf(message) {
     createTime: timeOf(message.createTime),
     deadline: timeOf(message.deadline),
     leaseDeadline: timeOf(message.leaseDeadline),
+  };
+}
+
+/**
+ * @param {any} message
+ * @param {number | null} missedBefore since the last publication; null: unknown
+ * @returns {Publication}
+ */
+export function publicationOf(message, missedBefore) {
+  return {
+    ...message,
+    payload: payloadOf(message.payload),
+    missed: missedBefore === null ? null : missedBefore + message.missed,
+    publishTime: timeOf(message.publishTime),
   };
 }
 

@@ -1,6 +1,6 @@
 // The client and its options.
 
-import type { SendStream, Watch } from './streams.js';
+import type { SendStream, Subscription, Watch } from './streams.js';
 import type {
   Completed, Data, LabelFilter, Labels, Message, Outcome, Process, ProcessEnd,
   ProcessState, Receipt, Reply, Sent, StatusCode, Submitted, Target, Yield,
@@ -72,6 +72,12 @@ export interface WatchOptions {
   signal?: AbortSignal;
 }
 
+export interface SubscribeOptions {
+  /** The subscription ends then. Default: null, never. */
+  timeoutMs?: number | null;
+  signal?: AbortSignal;
+}
+
 /** A connection to a daemon. The constructor does not connect. It throws TypeError
  * for impossible or unsafe settings, and the error of the file system if a file cannot
  * be read. */
@@ -126,6 +132,9 @@ export class Client {
     pid?: Target; pageSize?: number;
   }): AsyncGenerator<Yield, void, undefined>;
   watch(processType?: string, options?: WatchOptions): Watch;
+  /** What processes publish under topics that match a pattern: a topic, or a prefix
+   * that ends in "*"; 1 to 64. */
+  subscribe(patterns: string | string[], options?: SubscribeOptions): Subscription;
   /** `timeoutMs`: how long `send` waits for room and `flush` for acknowledgements. */
   sendStream(options?: CallOptions & { maxUnacknowledged?: number }): SendStream;
   /** Any other unary call of actord.v1.ActorService, such as "GetStatus". Fields are

@@ -1,8 +1,8 @@
-// Sending in bulk, and watching processes.
+// Sending in bulk, watching processes, and subscribing to what they publish.
 
 import type { MessageOptions } from './client.js';
 import type { ActordError } from './errors.js';
-import type { Data, Payload, Target, WatchEvent } from './values.js';
+import type { Data, Payload, Publication, Target, WatchEvent } from './values.js';
 
 /** An item that the daemon has refused. It can be sent again. */
 export interface Refused {
@@ -48,5 +48,21 @@ export class Watch implements AsyncIterableIterator<WatchEvent> {
   close(): void;
   next(): Promise<IteratorResult<WatchEvent, void>>;
   return(): Promise<IteratorResult<WatchEvent, void>>;
+  [Symbol.asyncIterator](): this;
+}
+
+/** Publications, from the moment on at which the subscription is open. If the program
+ * takes them too slowly, the daemon drops the oldest: `missed` of the next publication
+ * says how many. When the connection breaks, the program is subscribed again; `missed`
+ * is then null. It throws Unavailable if the daemon has not answered for the timeout of
+ * the client. */
+export class Subscription implements AsyncIterableIterator<Publication> {
+  private constructor();
+  /** Resolves when the subscription is open. The first `next` opens it, too. */
+  open(): Promise<this>;
+  /** Ends the iteration. */
+  close(): void;
+  next(): Promise<IteratorResult<Publication, void>>;
+  return(): Promise<IteratorResult<Publication, void>>;
   [Symbol.asyncIterator](): this;
 }

@@ -219,4 +219,18 @@ export interface Missed {
   readonly count: number;
 }
 
+/** What a process has published. */
+export interface Publication {
+  readonly topic: string;
+  readonly payload: Payload;
+  readonly publisherPid: string;
+  /** In this subscription, from 1; missed ones have numbers, too. */
+  readonly sequence: number;
+  /** The publications that were missed since the one before; null: an unknown number,
+   * because the connection broke. */
+  readonly missed: number | null;
+  readonly publishTime: Date | null;
+  readonly owner: string;
+}
+
 export type WatchEvent = Snapshot | Started | Ended | Missed;

@@ -23,12 +23,13 @@ from actord.errors import (ActordError, AlreadyExists, CalleeEnded, CallFailed,
                            UnknownProcessType)
 from actord.send_book import Refused
 from actord.send_stream import SendStream
+from actord.subscription import Subscription
 from actord.tasks import Refuse, Retry, Task
 from actord.values import (Answer, Completed, Durability, Ended, Failure,
                            FailureReason, Message, Missed, NameConflict, Outcome,
-                           Payload, Process, ProcessEnd, ProcessState, Receipt,
-                           Reply, Sent, Snapshot, Started, Submitted, WatchEvent,
-                           Yield)
+                           Payload, Process, ProcessEnd, ProcessState, Publication,
+                           Receipt, Reply, Sent, Snapshot, Started, Submitted,
+                           WatchEvent, Yield)
 from actord.watch import Watch
 from actord.worker import Worker
 
@@ -39,10 +40,10 @@ __all__ = [
     "MailboxFull", "Message", "Missed", "NameConflict", "NameNotFound", "NameTaken",
     "NotDurable", "NotFound", "Outcome", "Overloaded", "Payload", "PayloadTooLarge",
     "PermissionDenied", "Process", "ProcessEnd", "ProcessEnded", "ProcessFailed",
-    "ProcessNotFound", "ProcessQuarantined", "ProcessState", "QuotaExceeded",
-    "Receipt", "Refuse", "Refused", "Reply", "RequestIdReused", "ResultNotKept",
-    "Retry", "SendStream", "Sent", "Snapshot", "Started", "Submitted", "Task",
-    "Unauthenticated", "Unavailable", "UnknownMethod", "UnknownProcessType",
-    "Watch", "WatchEvent", "Worker", "Yield",
+    "ProcessNotFound", "ProcessQuarantined", "ProcessState", "Publication",
+    "QuotaExceeded", "Receipt", "Refuse", "Refused", "Reply", "RequestIdReused",
+    "ResultNotKept", "Retry", "SendStream", "Sent", "Snapshot", "Started",
+    "Submitted", "Subscription", "Task", "Unauthenticated", "Unavailable",
+    "UnknownMethod", "UnknownProcessType", "Watch", "WatchEvent", "Worker", "Yield",
 ]
 __version__ = "0.1.0"

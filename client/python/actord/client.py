@@ -11,6 +11,7 @@ from actord import errors, values, wire
 from actord.attempts import Attempts, Deadline, Default, Timeout
 from actord.connection import ConnectedClient
 from actord.send_stream import SendStream
+from actord.subscription import Subscription
 from actord.v1 import outcome_pb2, process_pb2, yield_pb2
 from actord.values import UNSET, Data, LabelFilter, Labels, Payload, Target
 from actord.watch import Watch
@@ -211,6 +212,14 @@ class Client(ConnectedClient):
         `timeout` seconds; by default until it is closed. See class Watch."""
         return Watch(self, process_type, parent_pid, labels, resume_token,
                      skip_snapshot, timeout)
+
+    def subscribe(self, patterns: str | Iterable[str], *,
+                  timeout: float | None = None) -> Subscription:
+        """Iterates over what processes publish under topics that match a pattern: a
+        topic, or a prefix that ends in "*"; 1 to 64. Returns when the subscription
+        is open; ends after `timeout` seconds, by default when it is closed. See
+        class Subscription."""
+        return Subscription(self, patterns, timeout)
 
     def send_stream(self, *, max_unacknowledged: int = 10_000,
                     timeout: Timeout = Default.TIMEOUT) -> SendStream:

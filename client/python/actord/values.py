@@ -319,4 +319,17 @@ class Missed:
     count: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Publication:
+    """What a process has published. `missed`: the publications that were missed
+    since the one before; None: an unknown number, because the connection broke."""
+    topic: str
+    payload: Payload
+    publisher_pid: str
+    sequence: int  # in this subscription, from 1; missed ones have numbers, too
+    missed: int | None
+    publish_time: datetime.datetime | None
+    owner: str
+
+
 WatchEvent = Union[Snapshot, Started, Ended, Missed]

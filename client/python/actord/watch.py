@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from actord.client import Client
 
 
+def pause_after(patience: Patience, error: errors.ActordError) -> float:
+    """Seconds until the next attempt to open a stream that has broken. Raises the
+    error if there is none."""
+    if error.retry_delay is None and error.code != grpc.StatusCode.UNAVAILABLE:
+        raise error
+    pause = patience.pause_after(error)
+    if pause is None:
+        raise error
+    return pause
+
+
 class Position:
     """The identity of a watch, and the position up to which its events have been
     delivered. For the sync and the asyncio watch."""
@@ -53,13 +64,7 @@ class Position:
 
     def pause_after(self, error: errors.ActordError) -> float:
         """Seconds until the next attempt. Raises the error if there is none."""
-        if (error.retry_delay is None
-                and error.code != grpc.StatusCode.UNAVAILABLE):
-            raise error
-        pause = self._patience.pause_after(error)
-        if pause is None:
-            raise error
-        return pause
+        return pause_after(self._patience, error)
 
     def _advance(self) -> None:
         if not self.events:

@@ -10,8 +10,8 @@ from typing import Any, Iterable, TypeVar
 import grpc
 
 from actord import errors, values
-from actord.v1 import (outcome_pb2, payload_pb2, process_pb2, watch_pb2, work_pb2,
-                       yield_pb2)
+from actord.v1 import (outcome_pb2, payload_pb2, process_pb2, topic_pb2, watch_pb2,
+                       work_pb2, yield_pb2)
 from actord.values import Payload
 
 # Payloads and lists may be as long as the daemon's configuration permits.
@@ -260,6 +260,15 @@ def watch_events(response: watch_pb2.WatchProcessesResponse
         return [values.Missed(response.missed.count)]
     return [_process_event(event) for event in response.events.events
             if event.WhichOneof("event")]
+
+
+def publication_of(message: topic_pb2.Publication,
+                   missed_before: int | None) -> values.Publication:
+    return values.Publication(
+        message.topic, payload_of(message.payload), message.publisher_pid,
+        message.sequence,
+        None if missed_before is None else missed_before + message.missed,
+        time_of(message, "publish_time"), message.owner)
 
 
 def _process_event(event: Any) -> values.WatchEvent:

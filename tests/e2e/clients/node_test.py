@@ -72,6 +72,9 @@ class Calls(DaemonCase, NodeCase):
     def test_calls(self):
         self.assert_passes(self.node("calls.test.mjs", self.daemon.address))
 
+    def test_subscriptions(self):
+        self.assert_passes(self.node("subscribe.test.mjs", self.daemon.address))
+
     def test_streams(self):
         self.assert_passes(
             self.node("streams.test.mjs", self.daemon.address),

@@ -14,7 +14,8 @@ Values and exceptions are those of `actord`.
 
 from actord.aio.client import Client
 from actord.aio.send_stream import SendStream
+from actord.aio.subscription import Subscription
 from actord.aio.watch import Watch
 from actord.aio.worker import Worker
 
-__all__ = ["Client", "SendStream", "Watch", "Worker"]
+__all__ = ["Client", "SendStream", "Subscription", "Watch", "Worker"]

@@ -10,6 +10,7 @@ import grpc.aio
 
 from actord import errors, values, wire
 from actord.aio.send_stream import SendStream
+from actord.aio.subscription import Subscription
 from actord.aio.watch import Watch
 from actord.attempts import Attempts, Deadline, Default, Timeout
 from actord.connection import ConnectedClient
@@ -192,6 +193,13 @@ class Client(ConnectedClient):
         `timeout` seconds; by default until it is closed. See class Watch."""
         return Watch(self, process_type, parent_pid, labels, resume_token,
                      skip_snapshot, timeout)
+
+    def subscribe(self, patterns: str | Iterable[str], *,
+                  timeout: float | None = None) -> Subscription:
+        """Iterates over what processes publish under topics that match a pattern: a
+        topic, or a prefix that ends in "*"; 1 to 64. Ends after `timeout` seconds,
+        by default when it is closed. See class Subscription."""
+        return Subscription(self, patterns, timeout)
 
     def send_stream(self, *, max_unacknowledged: int = 10_000,
                     timeout: Timeout = Default.TIMEOUT) -> SendStream:

@@ -83,7 +83,7 @@ class Watch:
             return errors.of_rpc(error)
         except asyncio.CancelledError:
             # gRPC raises it also for a call that close() has cancelled.
-            if self._closed.is_set() and not _is_cancelling():
+            if self._closed.is_set() and not is_cancelling():
                 return errors.ActordError("closed",
                                           code=grpc.StatusCode.CANCELLED)
             raise
@@ -94,7 +94,7 @@ class Watch:
         return None
 
 
-def _is_cancelling() -> bool:
+def is_cancelling() -> bool:
     """Whether somebody cancels this task."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
