@@ -42,9 +42,6 @@ class DurableEnds {
   void Look(uint16_t order, std::string_view reason,
             absl::FunctionRef<bool(const Process&)> is_left);
   [[nodiscard]] uint64_t live() const;
-  // The number of processes that have got the order and may not have ended; for
-  // tests.
-  [[nodiscard]] size_t ending() const { return told_.size(); }
 
  private:
   void Tell(const Pid& pid, std::string_view reason,

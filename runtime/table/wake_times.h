@@ -1,5 +1,5 @@
 // The times at which dormant processes have to come back, because one of their
-// timers is due. A time is an entry of 12 bytes in a tree, about 18 bytes with
+// timers is due. A time is an entry of 12 bytes in a tree, about 17 bytes with
 // the free room of the tree.
 //
 // A process has an entry only while it is dormant, so there are at most as many

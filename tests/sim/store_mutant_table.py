@@ -188,7 +188,8 @@ STORE_MUTANTS = {
         "what a process hands on to a life that does not begin is lost"),
     "TIMER_LOST_ASLEEP": (
         "runtime/table/process_table.cc",
-        "  if (due_ns != 0) homes_->wake_times().Add(pid, due_ns);\n", "",
+        "  if (due_ns != 0) homes_->wake_times().Add(pid, due_ns);\n",
+        "  if (due_ns == 1) homes_->wake_times().Add(pid, due_ns);\n",
         "a dormant process does not come back for its timer"),
     "TIMER_TWICE_ASLEEP": (
         "runtime/durable_turn/passivation.cc",
