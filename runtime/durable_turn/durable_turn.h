@@ -130,8 +130,8 @@ class DurableTurn {
                                              const DurableState& state,
                                              uint64_t timers);
   // Ends all timers of the process without completions, so that it can become
-  // dormant. False: one is due; then the other timers go on. Precondition: the
-  // yields of the process are timers, and the state store has them.
+  // dormant. False: one is due; then the other timers go on. MayPassivate has
+  // checked that all yields of the process are timers that the store has.
   bool EndTimers(Process& process, const Turn& turn, const Pid& pid);
   // The process has ended, and waits for its record.
   int32_t AwaitEnd(Process& process, Turn& turn, DurableState& state);
