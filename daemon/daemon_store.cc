@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "daemon/daemon.h"
 #include "daemon/operations/restore_store.h"
+#include "handlers/builtin_handlers.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
@@ -166,6 +167,7 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
     options.load_former = [this](runtime::records::PluginNumber number) {
       LoadFormer(number);
     };
+    options.timer_delay_ns = handlers::TimerDelayNs;
     // States keep PIDs, so no two starts may have the same PIDs.
     options.incarnation =
         static_cast<uint32_t>(store_->journal().report().incarnation);

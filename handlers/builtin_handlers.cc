@@ -57,6 +57,16 @@ absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
   return handlers;
 }
 
+std::optional<uint64_t> TimerDelayNs(std::string_view command,
+                                     std::string_view payload) {
+  if (command != TimerSleep::kCommand) return std::nullopt;
+  Status status;
+  const std::optional<Duration> duration =
+      TimerSleep::DurationOf({payload, {}}, status);
+  if (!duration) return std::nullopt;
+  return static_cast<uint64_t>(duration->count());
+}
+
 std::vector<const actord_process_type*> BuiltinProcessTypes() {
   return {&kProcessType<Schedule>, &kProcessType<Supervisor>};
 }

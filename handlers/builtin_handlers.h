@@ -6,6 +6,8 @@
 #include <actord/abi.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +32,11 @@ struct BuiltinOptions {
 // INVALID_ARGUMENT: one of the directories is not absolute or cannot be opened.
 absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
                                                  const actord_host* host);
+
+// The delay of a built-in command that does nothing but complete after that
+// delay; nullopt: another command, or its payload is wrong. Any thread.
+std::optional<uint64_t> TimerDelayNs(std::string_view command,
+                                     std::string_view payload);
 
 // The built-in process types.
 std::vector<const actord_process_type*> BuiltinProcessTypes();

@@ -144,7 +144,9 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                    }}),
       task_timer_thread(tasks),
       passivator(durable == nullptr ? nullptr
-                                    : std::make_unique<Passivator>(*this)) {
+                                    : std::make_unique<Passivator>(*this)),
+      timed_wakes(durable == nullptr ? nullptr
+                                     : std::make_unique<TimedWakes>(*this)) {
   ACTORD_ASSERT(ValidateLimits(options).ok(), "core.h: the limits are checked");
   ACTORD_ASSERT(
       options.workers > 0 && options.incarnation != 0 && options.log != nullptr,
@@ -171,6 +173,7 @@ std::shared_ptr<ProcessRunner> Runtime::Core::MakeRunner(
 
 Runtime::Core::~Core() {
   if (passivator != nullptr) passivator->Stop();
+  if (timed_wakes != nullptr) timed_wakes->Stop();
   shutdown.Run(ShutdownMode::kNow, absl::ZeroDuration());
   task_timer_thread.Stop();
   pool.Stop(UINT64_MAX);
@@ -209,6 +212,7 @@ absl::Status Runtime::Core::StartThreads() {
       status = task_timer_thread.Start();
     }
     if (status.ok() && passivator != nullptr) status = passivator->Start();
+    if (status.ok() && timed_wakes != nullptr) status = timed_wakes->Start();
     if (!status.ok()) return status;
     state.store(RunState::kServing, std::memory_order_seq_cst);
     return status;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,16 @@ class Runtime::Core {
   // See Runtime.
   void WhenDurable(uint64_t position, absl::AnyInvocable<void() &&> then);
   void WhenDurableHere(uint64_t position, absl::AnyInvocable<void() &&> then);
+  // wake.cc. Brings a dormant process back, if `by` sees it. True: it is no
+  // longer dormant; another thread may have brought it back. False: `by` does
+  // not see it; or the store cannot be read, and the program ends. Any thread;
+  // waits for the disk.
+  bool Wake(const Pid& pid, Owner by);
+  // When the first yield of a process in the store is due, if all of them are
+  // timers, on the store's clock. 0: there is no yield. nullopt: there is
+  // another yield. Any thread.
+  [[nodiscard]] std::optional<uint64_t> TimersDueNs(
+      const records::RuntimeImage& image) const;
   // Adds the fields that only Describe shows. `process` is null if it is
   // dormant.
   void DescribeMore(const Process* process, ProcessInfo& info) const;
@@ -156,7 +167,9 @@ class Runtime::Core {
   const SipKey step_secret;  // for the random bits of steps
   WorkerThreads threads;
   TaskTimerThread task_timer_thread;
-  const std::unique_ptr<Passivator> passivator;  // null: there is no store
+  // Null: there is no store.
+  const std::unique_ptr<Passivator> passivator;
+  const std::unique_ptr<TimedWakes> timed_wakes;
   // The plugins of the processes that the store had at the start. Written by
   // Recover.
   absl::flat_hash_set<records::PluginNumber> plugins_of_store;
@@ -222,11 +235,6 @@ class Runtime::Core {
   // processes is reached. DATA_LOSS: the store is damaged.
   absl::Status EnterDormant(const StoredProcess& stored,
                             const ProcessType& type);
-  // Brings a dormant process back, if `by` sees it. True: it is no longer
-  // dormant; another thread may have brought it back. False: `by` does not see
-  // it; or the store cannot be read, and the program ends. Any thread; waits
-  // for the disk.
-  bool Wake(const Pid& pid, Owner by);
   // Precondition: the caller holds ResidencyOf the PID, and the process is
   // dormant. (Not asserted: a Mutex does not know its holder.)
   absl::Status BringBack(StoredProcess&& stored);

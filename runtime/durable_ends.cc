@@ -24,6 +24,9 @@ void DurableEnds::Look(uint16_t order, std::string_view reason,
     told_.clear();
   }
   if (now_ns < next_pass_ns_) return;
+  // The PID of a process that has ended never comes again.
+  absl::erase_if(
+      told_, [this](const Pid& pid) { return !core_.processes.Lives(pid); });
   woken_ = 0;
   const Homes& homes = core_.durable->homes();
   for (int seen = 0; seen < kMaxSlotsALook && woken_ < kMaxWokenALook; ++seen) {
@@ -43,7 +46,11 @@ void DurableEnds::Look(uint16_t order, std::string_view reason,
 void DurableEnds::Tell(const Pid& pid, std::string_view reason,
                        absl::FunctionRef<bool(const Process&)> is_left) {
   if (told_.contains(pid)) return;
-  if (core_.processes.IsDormant(pid)) ++woken_;
+  if (core_.processes.IsDormant(pid)) {
+    // A later pass tells it.
+    if (told_.size() >= kMaxEnding) return;
+    ++woken_;
+  }
   const FoundProcess process = core_.processes.Find(pid);
   if (!process) return;
   const bool is_quarantined = core_.durable->quarantine().Has(pid);

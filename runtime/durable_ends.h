@@ -2,9 +2,10 @@
 // (DurableAtEnd).
 //
 // A dormant process comes back to get its cancel, so only a bounded number of
-// processes is told in one look. Passes over all processes follow each other
-// until the shutdown stops asking, because a process that is told may start
-// children, and an order may be refused while the disk is behind.
+// processes is told in one look, and while kMaxEnding of them have not ended,
+// no other one comes back. Passes over all processes follow each other until
+// the shutdown stops asking, because a process that is told may start children,
+// and an order may be refused while the disk is behind.
 //
 // A process in quarantine takes no step, so it is terminated instead.
 //
@@ -12,6 +13,7 @@
 // core, which must have a store.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -25,6 +27,10 @@ namespace actord::runtime {
 
 class DurableEnds {
  public:
+  // No dormant process comes back while so many have been told and have not
+  // ended.
+  static constexpr size_t kMaxEnding = 10'000;
+
   explicit DurableEnds(Runtime::Core& core) : core_(core) {}
   DurableEnds(const DurableEnds&) = delete;
   DurableEnds& operator=(const DurableEnds&) = delete;
@@ -50,7 +56,8 @@ class DurableEnds {
   uint64_t next_pass_ns_ = 0;
   // Dormant processes that this look has brought back.
   int woken_ = 0;
-  // The processes that have got the order.
+  // The processes that have got the order and had not ended in the last look.
+  // They are in memory, because an order keeps a process from becoming dormant.
   absl::flat_hash_set<Pid> told_;
 };
 

@@ -117,7 +117,6 @@ void Passivator::Look(const Process& process, uint32_t generation,
   // Acquire: the turn that has left this word has appended its record.
   const uint64_t word = process.activity.load(std::memory_order_acquire);
   if ((word & Activity::kEnded) != 0 || Activity::Runnable(word) ||
-      process.yields_count.load(std::memory_order_relaxed) != 0 ||
       process.cancel_requested.load(std::memory_order_relaxed)) {
     return;
   }
@@ -140,12 +139,43 @@ void Passivator::Look(const Process& process, uint32_t generation,
   seen.since_ns = now_ns;
   // A long history does not become shorter without a step.
   if (type->is_replayed() && before.doublings < kMaxDoublings) ++seen.doublings;
-  Order(core_.processes.PidOf(process, generation), steps);
+  const Pid pid = core_.processes.PidOf(process, generation);
+  PassivateHeader header{.steps = steps, .position = position_};
+  if (process.yields_count.load(std::memory_order_relaxed) != 0) {
+    switch (LookAtTimers(pid, header)) {
+      case Timers::kOtherYields:
+        // Only a step changes that.
+        seen.doublings = kMaxDoublings;
+        return;
+      case Timers::kTooSoon:
+        return;
+      case Timers::kMaySleep:
+        break;
+    }
+  }
+  Order(pid, header);
 }
 
-void Passivator::Order(const Pid& pid, uint64_t steps) {
+Passivator::Timers Passivator::LookAtTimers(const Pid& pid,
+                                            PassivateHeader& header) {
+  // If the process takes a step meanwhile, it refuses the order.
+  const absl::StatusOr<StoredProcess> stored =
+      core_.options.store->ReadProcess(pid, DurableStore::WithoutState);
+  // It has ended, or somebody who needs it finds the damage.
+  if (!stored.ok()) return Timers::kTooSoon;
+  const records::RuntimeImage& image = stored->entry.runtime;
+  const std::optional<uint64_t> due_ns = core_.TimersDueNs(image);
+  if (!due_ns) return Timers::kOtherYields;
+  const uint64_t least_ns = core_.timed_wakes->least_ns();
+  header.timers = image.yields.size();
+  header.due_ns = *due_ns;
+  header.until_ns = *due_ns - std::min(*due_ns, least_ns);
+  return core_.durable->NowNs() < header.until_ns ? Timers::kMaySleep
+                                                  : Timers::kTooSoon;
+}
+
+void Passivator::Order(const Pid& pid, const PassivateHeader& header) {
   ++ordered_;
-  const PassivateHeader header{.steps = steps, .position = position_};
   struct Run run(
       Run::Kind::kControl,
       core_.lane.NewEnvelope(
@@ -155,6 +185,90 @@ void Passivator::Order(const Pid& pid, uint64_t steps) {
   if (core_.delivery.Post(pid, run, core_.lane) != Posted::kDelivered) {
     core_.lane.Free(run.first);
   }
+}
+
+TimedWakes::TimedWakes(Runtime::Core& core)
+    : core_(core),
+      least_ns_(core.options.durable.passivate_after == absl::InfiniteDuration()
+                    ? 0
+                    : std::min(kSecondNs,
+                               static_cast<uint64_t>(absl::ToInt64Nanoseconds(
+                                   core.options.durable.passivate_after)))) {
+  ACTORD_ASSERT(core.options.store != nullptr,
+                "passivator.h: the runtime has a store");
+}
+
+absl::Status TimedWakes::Start() {
+  // No process is ever dormant.
+  if (least_ns_ == 0) return absl::OkStatus();
+  try {
+    thread_ = SystemThread([this] { Run(); });
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return absl::InternalError(
+        absl::StrCat("cannot start the thread that brings dormant processes "
+                     "back for their timers: ",
+                     error.what()));
+  }
+}
+
+void TimedWakes::Stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void TimedWakes::Run() {
+  pthread_setname_np(pthread_self(), "timed wakes");
+  bool has_more = false;
+  for (;;) {
+    {
+      const MutexLock lock(mutex_);
+      if (!stopping_ && !has_more) {
+        // A time that is added meanwhile is at least `least_ns_` away.
+        const uint64_t first_ns = core_.durable->homes().wake_times().FirstNs();
+        const uint64_t now_ns = core_.durable->NowNs();
+        const uint64_t wait_ns = first_ns > now_ns
+                                     ? std::min(first_ns - now_ns, least_ns_)
+                                     : least_ns_;
+        wake_.wait_for(mutex_, std::chrono::nanoseconds(wait_ns));
+      }
+      if (stopping_) return;
+    }
+    has_more = Look();
+  }
+}
+
+void TimedWakes::LookIfDue() {
+  ACTORD_ASSERT(!thread_.joinable(), "passivator.h: Start was not called");
+  while (Look()) continue;
+}
+
+bool TimedWakes::HasRoom() const {
+  const uint64_t live = core_.LiveProcesses();
+  const uint64_t dormant = core_.durable->homes().dormant();
+  return live - std::min(live, dormant) < core_.limits.max_processes() &&
+         !core_.options.store->journal().Behind();
+}
+
+bool TimedWakes::Look() {
+  Homes& homes = core_.durable->homes();
+  const bool has_room = HasRoom();
+  for (int woken = 0; woken < kTrickle; ++woken) {
+    const std::optional<WakeTimes::Due> due =
+        homes.wake_times().TakeDue(core_.durable->NowNs());
+    if (!due) return false;
+    const std::optional<Pid> pid = homes.PidIn(due->home, due->slot);
+    // False: the daemon ends. The next start reads the times again.
+    if (pid && core_.processes.IsDormant(*pid) &&
+        !core_.Wake(*pid, Owner::kAny)) {
+      return false;
+    }
+  }
+  return has_room;
 }
 
 }  // namespace actord::runtime

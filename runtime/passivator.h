@@ -1,5 +1,5 @@
-// Finds durable processes that have waited for a message for a long time, and
-// orders them to leave memory. The turn of the process decides
+// Finds durable processes that have waited for a message or a timer for a long
+// time, and orders them to leave memory. The turn of the process decides
 // (runtime/durable_turn/passivation.cc).
 //
 // A process is idle if two passes, far enough apart, found it with the same
@@ -18,6 +18,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "runtime/delivery/logged_events.h"
 #include "runtime/process/process.h"
 #include "runtime/runtime.h"
 #include "runtime/system/mutex.h"
@@ -59,9 +60,15 @@ class Passivator {
   // `seen`: the last pass's finding in the slot of the process.
   void Look(const Process& process, uint32_t generation, uint64_t now_ns,
             uint64_t after_ns, Seen& seen);
-  // `steps`: the steps of the process. The process has no record after
-  // `position_`.
-  void Order(const Pid& pid, uint64_t steps);
+  // Whether the yields of a process leave it free to become dormant.
+  enum class Timers {
+    kMaySleep,     // they are timers; the header has their times
+    kTooSoon,      // the first one is due soon
+    kOtherYields,  // not all of them are timers
+  };
+  // Reads the yields of the process from the store. Waits for the disk.
+  Timers LookAtTimers(const Pid& pid, PassivateHeader& header);
+  void Order(const Pid& pid, const PassivateHeader& header);
   void Run();
 
   Runtime::Core& core_;
@@ -74,6 +81,51 @@ class Passivator {
   // The state store has all records before `position_`, so a process can leave.
   bool may_order_ = false;
   size_t ordered_ = 0;  // in this pass
+  Mutex mutex_;
+  ConditionVariable wake_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  SystemThread thread_;
+};
+
+// Brings dormant processes back when their timers are due. A process that comes
+// back begins its timers again, as after a restart, and the timer that is due
+// fires at once.
+//
+// Many timers may be due at the same time, for example after a downtime. While
+// `limits.max_processes` processes are in memory, or the journal is behind,
+// only kTrickle processes come back in each look, so that the memory stays
+// bounded and no timer waits for ever.
+//
+// Thread-safety: LookIfDue from one thread at a time; Start and Stop from one
+// thread.
+class TimedWakes {
+ public:
+  static constexpr int kTrickle = 64;
+
+  // `core` is borrowed. Precondition: it has a store.
+  explicit TimedWakes(Runtime::Core& core);
+  ~TimedWakes() { Stop(); }
+  TimedWakes(const TimedWakes&) = delete;
+  TimedWakes& operator=(const TimedWakes&) = delete;
+
+  // Brings processes back on its own thread until Stop. INTERNAL: the system
+  // refused a thread.
+  absl::Status Start();
+  void Stop();
+  // Brings the processes back that are due. Precondition: Start was not called.
+  void LookIfDue();
+  // A process becomes dormant only if its first timer is due at least this much
+  // later, so that a look comes in time. No process becomes dormant for less.
+  [[nodiscard]] uint64_t least_ns() const { return least_ns_; }
+
+ private:
+  // True: there is more to bring back at once.
+  bool Look();
+  [[nodiscard]] bool HasRoom() const;
+  void Run();
+
+  Runtime::Core& core_;
+  const uint64_t least_ns_;
   Mutex mutex_;
   ConditionVariable wake_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,6 +1,8 @@
 // Dormant processes: which ones begin so after a start, and how one comes back
 // when somebody needs it. How a process becomes dormant:
 // runtime/durable_turn/passivation.cc.
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,10 +22,32 @@ bool Runtime::Core::MayBeDormant(const StoredProcess& stored) const {
     return false;
   }
   const FoundType found = FindTypeOf(catalog, stored.entry);
-  if (!found.fits.ok()) return false;
+  if (!found.fits.ok() || !TimersDueNs(stored.entry.runtime)) return false;
   const StepMarks* const marks = options.store->marks();
   return marks == nullptr ||
          marks->Find(stored.pid, found.type->newest_durable().code) == nullptr;
+}
+
+std::optional<uint64_t> Runtime::Core::TimersDueNs(
+    const records::RuntimeImage& image) const {
+  uint64_t due_ns = image.yields.empty() ? 0 : UINT64_MAX;
+  for (const records::YieldImage& yield : image.yields) {
+    if (yield.kind != records::YieldKind::kCommand || yield.cancelled ||
+        yield.answer != 0 || !options.timer_delay_ns ||
+        tasks.IsExternal(yield.command)) {
+      return std::nullopt;
+    }
+    const CommandHandler* const handler = catalog.FindCommand(yield.command);
+    if (handler == nullptr || !handler->is_builtin()) return std::nullopt;
+    const std::optional<uint64_t> delay_ns =
+        options.timer_delay_ns(yield.command, yield.payload.bytes);
+    if (!delay_ns) return std::nullopt;
+    uint64_t at_ns =
+        yield.begun_ns + std::min(*delay_ns, UINT64_MAX - yield.begun_ns);
+    if (yield.deadline_ns != 0) at_ns = std::min(at_ns, yield.deadline_ns);
+    due_ns = std::min(due_ns, std::max<uint64_t>(at_ns, 1));
+  }
+  return due_ns;
 }
 
 absl::Status Runtime::Core::EnterDormant(const StoredProcess& stored,
@@ -33,6 +57,9 @@ absl::Status Runtime::Core::EnterDormant(const StoredProcess& stored,
     return NoRoomForStored();
   }
   durable->homes().EnterDormant(stored.pid);
+  if (const uint64_t due_ns = TimersDueNs(stored.entry.runtime).value_or(0)) {
+    durable->homes().wake_times().Add(stored.pid, due_ns);
+  }
   durable->CountDormant();
   lane.Count(&Counters::processes_started);
   return HoldNames(stored);
@@ -85,6 +112,9 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
     return absl::ResourceExhaustedError(
         "the process table has no slot left for a dormant process");
   }
+  // FillProcess takes the yields.
+  const std::optional<uint64_t> due_ns = TimersDueNs(image);
+  const bool has_yields = !image.yields.empty();
   // Its first turn restores the state.
   absl::Status status =
       FillProcess(*process, stored, durable->BeginAgain(*process), lane);
@@ -96,7 +126,11 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
                              " is in quarantine: ", found.fits.message(),
                              ". Its state and its mailbox are kept"));
     EnterQuarantine(*process, stored, found.fits);
+  } else if (has_yields) {
+    // Its first turn begins the timers again, whatever it came back for.
+    Activity::Add(process->activity, Activity::kReady);
   }
+  durable->homes().wake_times().Remove(stored.pid, due_ns.value_or(0));
   if (processes.EnterAgain(*process, stored.pid)) {
     scheduler.Enqueue(process, nullptr);
   }

@@ -46,13 +46,10 @@ std::optional<double> ReadPlainForm(std::string_view json) {
 
 }  // namespace
 
-void TimerSleep::Handle(const Command& command, Completion done) {
-  const Payload payload = command.payload();
+std::optional<Duration> TimerSleep::DurationOf(const Payload& payload,
+                                               Status& status) {
   if (const std::optional<double> ms = ReadPlainForm(payload.bytes)) {
-    if (const std::optional<Duration> duration = FromMs(*ms)) {
-      done.CompleteAfter(*duration);
-      return;
-    }
+    if (const std::optional<Duration> duration = FromMs(*ms)) return duration;
   }
   JsonReader json(payload, R"({"duration_ms": number})", {"duration_ms"});
   const std::optional<Duration> duration = FromMs(json.Number("duration_ms"));
@@ -60,11 +57,17 @@ void TimerSleep::Handle(const Command& command, Completion done) {
     json.Refuse(
         "field \"duration_ms\" is not between 0 and 315360000000 (ten years)");
   }
-  if (!json.status().ok()) {
-    done.Fail(json.status());
-    return;
+  status = json.status();
+  return status.ok() ? duration : std::nullopt;
+}
+
+void TimerSleep::Handle(const Command& command, Completion done) {
+  Status status;
+  if (const auto duration = DurationOf(command.payload(), status)) {
+    done.CompleteAfter(*duration);
+  } else {
+    done.Fail(status);
   }
-  done.CompleteAfter(*duration);
 }
 
 }  // namespace actord::handlers

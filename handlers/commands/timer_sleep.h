@@ -9,6 +9,8 @@
 
 #include <actord/handler.h>
 
+#include <optional>
+
 namespace actord::handlers {
 
 class TimerSleep : public Handler {
@@ -17,6 +19,9 @@ class TimerSleep : public Handler {
   static constexpr const char* kDoc = "Completes after duration_ms.";
 
   static void Handle(const Command& command, Completion done);
+  // nullopt: the payload is wrong, and `status` says why.
+  static std::optional<Duration> DurationOf(const Payload& payload,
+                                            Status& status);
 };
 
 }  // namespace actord::handlers

@@ -25,6 +25,12 @@ inline constexpr uint16_t kEventPassivate = UINT16_MAX - 10;
 struct PassivateHeader {
   uint64_t steps = 0;
   uint64_t position = 0;
+  // The number of its yields in the store, which are timers alone.
+  uint64_t timers = 0;
+  // When the first of them is due, and when the order is too late, on the
+  // store's clock. Unused if there are no timers.
+  uint64_t due_ns = 0;
+  uint64_t until_ns = 0;
 };
 
 namespace detail {

@@ -51,14 +51,14 @@ struct StoredProcess {
   // False: the read has left out `image` and `history`.
   bool has_state = true;
 
-  // The process waits only for messages: until one comes, it can be dormant.
-  // Does not depend on `image` and `history`.
+  // The process waits only for messages and for its yields. Does not depend on
+  // `image` and `history`.
   [[nodiscard]] bool WaitsForMessages() const {
     const records::RuntimeImage& runtime = entry.runtime;
     return entry.started && mailbox.empty() && exits.empty() &&
            entry.unseen.empty() && !runtime.turn.step_due &&
            !runtime.cancel_requested && runtime.lifetime_ns == 0 &&
-           runtime.yields.empty() && runtime.owed_calls.empty();
+           runtime.owed_calls.empty();
   }
 };
 

@@ -120,21 +120,28 @@ absl::Status OpenedStore::ReadBodies(std::span<StoredProcess> processes,
 }
 
 absl::Status OpenedStore::ReadWholeHistory(StoredProcess& process) {
-  absl::Status status = ReadHistory(process);
-  std::vector<Missing> missing;
-  AddMissing(process, missing);
-  if (!status.ok() || missing.empty()) return status;
-  const MutexLock lock(bodies_mutex_);
-  // A round may have moved these bodies into the state store meanwhile, and may
-  // have given up their place in the journal. From now on it gives up nothing.
-  const Journal::TrimPause pause(*journal_);
-  process.history.clear();
-  status = ReadHistory(process);
-  if (!status.ok()) return status;
-  if (!bodies_) bodies_.emplace(*journal_);
-  BufferPool pool;
-  BufferCache buffers(pool);
-  return ReadBodies({&process, 1}, *bodies_, buffers);
+  for (;;) {
+    // A round moves bodies into the state store before it gives up their place
+    // in the journal. A body that is in neither was moved behind the first
+    // read, and the next attempt finds it in the state store. (No lock: a trim
+    // syncs, and the sender of a message must not wait for that.)
+    const uint64_t first = journal_->FirstLsn();
+    process.history.clear();
+    absl::Status status = ReadHistory(process);
+    std::vector<Missing> missing;
+    AddMissing(process, missing);
+    if (!status.ok() || missing.empty()) return status;
+    {
+      const MutexLock lock(bodies_mutex_);
+      if (!bodies_) bodies_.emplace(*journal_);
+      BufferPool pool;
+      BufferCache buffers(pool);
+      status = ReadBodies({&process, 1}, *bodies_, buffers);
+      if (!status.ok()) bodies_.reset();
+    }
+    // Each attempt but the last one meets a trim.
+    if (status.ok() || journal_->FirstLsn() == first) return status;
+  }
 }
 
 absl::Status OpenedStore::ForEachProcess(

@@ -124,10 +124,16 @@ class DurableTurn {
   // the process is not dormant, and the turn goes on.
   std::optional<int32_t> MayPassivate(Process& process, Turn& turn,
                                       DurableState& state);
-  // Whether nothing but a message can come for the process.
+  // Whether nothing but a message, or the completion of one of its `timers`,
+  // can come for the process.
   [[nodiscard]] static bool WaitsForMessages(const Process& process,
                                              const Turn& turn,
-                                             const DurableState& state);
+                                             const DurableState& state,
+                                             uint64_t timers);
+  // Ends all timers of the process without completions, so that it can become
+  // dormant. False: one is due; then the other timers go on. MayPassivate has
+  // checked that all yields of the process are timers that the store has.
+  bool EndTimers(Process& process, const Turn& turn, const Pid& pid);
   // The process has ended, and waits for its record.
   int32_t AwaitEnd(Process& process, Turn& turn, DurableState& state);
 

@@ -2,7 +2,9 @@
 // back. The store has its image, and the next message to the process brings it
 // back (runtime/wake.cc).
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "runtime/delivery/logged_events.h"
 #include "runtime/durable_turn/durable_turn.h"
 #include "runtime/process/upgrading.h"
@@ -10,7 +12,7 @@
 namespace actord::runtime {
 
 bool DurableTurn::WaitsForMessages(const Process& process, const Turn& turn,
-                                   const DurableState& state) {
+                                   const DurableState& state, uint64_t timers) {
   // A message may be counted before it is in the mailbox.
   return Activity::Messages(turn.word) == 0 &&
          (state.starting == nullptr || !state.starting->load()) &&
@@ -20,7 +22,7 @@ bool DurableTurn::WaitsForMessages(const Process& process, const Turn& turn,
          process.admitted == nullptr && process.input == nullptr &&
          (process.owed_calls == nullptr || process.owed_calls->calls.empty()) &&
          (process.upgrading == nullptr || process.upgrading->fenced.empty()) &&
-         process.yields_count.load(std::memory_order_relaxed) == 0 &&
+         process.yields_count.load(std::memory_order_relaxed) == timers &&
          !process.cancel_requested.load(std::memory_order_relaxed) &&
          state.calls.empty() && state.yields.empty() &&
          state.lifetime_ns == 0 && state.spawn.pid.empty();
@@ -49,8 +51,12 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
       return !shared_.calls.IsOpen(call);
     });
   }
-  if (!WaitsForMessages(process, turn, state)) return std::nullopt;
+  if (!WaitsForMessages(process, turn, state, was.timers)) return std::nullopt;
   const Pid pid = PidOf(process, turn);
+  if (was.timers != 0 && (durable().store().NowNs() >= was.until_ns ||
+                          !EndTimers(process, turn, pid))) {
+    return std::nullopt;
+  }
   caller_.Close(process, *process.type.load(std::memory_order_relaxed),
                 std::exchange(process.state, nullptr));
   process.running.store(false, std::memory_order_relaxed);
@@ -58,7 +64,8 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
   const uint32_t declined = Upgrading::CountedIn(process);
   Upgrading::ForgetAttempts(process);
   durable().NoteCalls(state);
-  if (shared_.processes.Sleep(process, pid, turn.word, declined)) {
+  if (shared_.processes.Sleep(process, pid, turn.word, declined,
+                              was.timers == 0 ? 0 : was.due_ns)) {
     durable().ForgetDormant(process);
     lane_.WithMemory([&](BufferCache& /*buffers*/, ProcessTable::Cache& cache) {
       shared_.processes.ReleaseAsleep(cache, process);
@@ -77,7 +84,31 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
     return kIsFrozen;
   }
   state.TakeStored(*stored);
+  // The timers begin again with the state.
+  state.yields = std::move(stored->entry.runtime.yields);
   return std::nullopt;
+}
+
+bool DurableTurn::EndTimers(Process& process, const Turn& turn,
+                            const Pid& pid) {
+  absl::flat_hash_set<uint64_t> due;
+  shared_.broker.CloseOthers(process, turn.generation, {}, lane_,
+                             [&](uint64_t tag) { due.insert(tag); });
+  if (due.empty()) return true;
+  // A completion is on its way to the process, so the other timers go on.
+  absl::StatusOr<StoredProcess> stored =
+      durable().store().ReadProcess(pid, DurableStore::WithoutState);
+  if (!stored.ok()) {
+    // The program is about to end.
+    durable().store().FailRead(stored.status());
+    return false;
+  }
+  std::vector<records::YieldImage>& yields = stored->entry.runtime.yields;
+  std::erase_if(yields, [&](const records::YieldImage& yield) {
+    return due.contains(yield.tag);
+  });
+  yields_.Resume(yields, process, pid, 1);
+  return false;
 }
 
 }  // namespace actord::runtime

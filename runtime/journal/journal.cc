@@ -253,12 +253,6 @@ Journal::TrimHold::~TrimHold() {
   --journal_.trim_holds_;
 }
 
-Journal::TrimPause::TrimPause(Journal& journal) : journal_(journal) {
-  journal_.trim_mutex_.lock();
-}
-
-Journal::TrimPause::~TrimPause() { journal_.trim_mutex_.unlock(); }
-
 void Journal::Fail(const absl::Status& status) {
   if (failed_.exchange(true, std::memory_order_acq_rel)) return;
   events_.Failed(status);

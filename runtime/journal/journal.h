@@ -160,19 +160,6 @@ class Journal {
    private:
     Journal& journal_;
   };
-  // As long as a TrimPause lives, Trim and other pauses wait. For short reads.
-  // Lifetime: ends before the journal.
-  class TrimPause {
-   public:
-    // (No analysis: the lock lasts as long as the object.)
-    explicit TrimPause(Journal& journal) ABSL_NO_THREAD_SAFETY_ANALYSIS;
-    ~TrimPause() ABSL_NO_THREAD_SAFETY_ANALYSIS;
-    TrimPause(const TrimPause&) = delete;
-    TrimPause& operator=(const TrimPause&) = delete;
-
-   private:
-    Journal& journal_;
-  };
   // The segments with groups (Segments::InUse).
   [[nodiscard]] std::vector<std::shared_ptr<const Segment>> SegmentsInUse()
       const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -104,6 +105,14 @@ struct RuntimeOptions : Limits {
   // whose types in force are of another file, at most once for each, before
   // anything runs. Null: the store keeps no files.
   std::function<void(uint32_t plugin_number)> load_former = {};
+  // The delay of a built-in command that does nothing but complete after that
+  // delay, from its payload; nullopt: another command, or it fails. A durable
+  // process whose outstanding yields all are such commands can be dormant until
+  // the first one is due. Null: each yield keeps its process in memory. Any
+  // thread.
+  std::function<std::optional<uint64_t>(std::string_view command,
+                                        std::string_view payload)>
+      timer_delay_ns = {};
   // Receives the messages of the runtime and the handlers. Called on any
   // thread; must not block for long.
   std::function<void(LogLevel, std::string_view message)> log;

@@ -25,6 +25,7 @@
 #include "runtime/system/assert.h"
 #include "runtime/system/mutex.h"
 #include "runtime/table/home_pid.h"
+#include "runtime/table/wake_times.h"
 
 namespace actord::runtime {
 
@@ -110,6 +111,9 @@ class Homes {
   [[nodiscard]] uint64_t dormant() const {
     return dormant_.load(std::memory_order_relaxed);
   }
+  // When dormant processes come back for their timers. Changed for a PID only
+  // under ResidencyOf it, except by the thread that takes what is due.
+  [[nodiscard]] WakeTimes& wake_times() { return wake_times_; }
   // To be called when the process of the PID has ended, or never began. The PID
   // is used up.
   void Leave(const Pid& pid);
@@ -180,6 +184,7 @@ class Homes {
   // Number of PIDs that are drawn or kept and have not left. Relaxed: a count.
   std::atomic<uint64_t> used_{0};
   std::atomic<uint64_t> dormant_{0};  // relaxed: a count
+  WakeTimes wake_times_;
   // Relaxed: RefuseWakes takes each lock under which it is read, after it has
   // written.
   std::atomic<bool> refuses_wakes_{false};

@@ -125,7 +125,7 @@ bool ProcessTable::EnterAgain(Process& process, const Pid& pid) {
 }
 
 bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word,
-                         uint32_t note) {
+                         uint32_t note, uint64_t due_ns) {
   const MutexLock lock(homes_->ResidencyOf(pid));
   // The place comes before the word: a reader that finds no process behind the
   // word looks for its place again.
@@ -141,6 +141,7 @@ bool ProcessTable::Sleep(Process& process, const Pid& pid, uint64_t word,
                        process.generation.load(std::memory_order_relaxed)});
     return false;
   }
+  if (due_ns != 0) homes_->wake_times().Add(pid, due_ns);
   process.generation.fetch_add(1, std::memory_order_seq_cst);
   return true;
 }

@@ -171,10 +171,10 @@ class ProcessTable {
   [[nodiscard]] bool EnterAgain(Process& process, const Pid& pid);
   // The process falls asleep if its word is still `word`, which is that of its
   // running turn. False: an event has come for it. `note`: for Homes::NoteOf.
-  // Precondition: it has no state and no events, and its home can bring it
-  // back.
+  // `due_ns`: when it has to come back, on the store's clock; 0: never.
+  // Precondition: it has no state and no events; its home can bring it back.
   [[nodiscard]] bool Sleep(Process& process, const Pid& pid, uint64_t word,
-                           uint32_t note);
+                           uint32_t note, uint64_t due_ns);
   // Gives the slot of a process back that is asleep.
   void ReleaseAsleep(Cache& cache, const Process& process);
   // Counts a dormant process of the store. False: the limit that `why` names

@@ -186,6 +186,16 @@ STORE_MUTANTS = {
         "  if (entry.unseen_left == 0) return absl::OkStatus();\n",
         "  if (entry.unseen_left + 1 != 0) return absl::OkStatus();\n",
         "what a process hands on to a life that does not begin is lost"),
+    "TIMER_LOST_ASLEEP": (
+        "runtime/table/process_table.cc",
+        "  if (due_ns != 0) homes_->wake_times().Add(pid, due_ns);\n",
+        "  if (due_ns == 1) homes_->wake_times().Add(pid, due_ns);\n",
+        "a dormant process does not come back for its timer"),
+    "TIMER_TWICE_ASLEEP": (
+        "runtime/durable_turn/passivation.cc",
+        "  if (due.empty()) return true;\n",
+        "  if (due.empty() || !process.init_due) return true;\n",
+        "a process becomes dormant although its timer fires"),
     "HISTORY_NOT_READ": (
         "runtime/durable/opened_store_reads.cc",
         "    status = ReadWholeHistory(process);\n", "",

@@ -52,6 +52,12 @@ class SimulatedFile final : public File {
     return count;
   }
   absl::Status SyncData() override {
+    std::function<void(const std::string&)> before_sync;
+    {
+      const MutexLock lock(disk_.mutex_);
+      before_sync = disk_.before_sync_;
+    }
+    if (before_sync) before_sync(path_);
     const MutexLock lock(disk_.mutex_);
     if (life_ != disk_.life_) return Crashed();
     return disk_.SyncInode(*inode_, path_);

@@ -14,11 +14,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/files/file_system.h"
@@ -85,6 +87,12 @@ class SimulatedDisk final : public FileSystem {
   // Changes a byte, on the disk and in the cache.
   void Flip(const std::string& path, uint64_t offset, unsigned char mask);
   void Remove(const std::string& path);
+  // Called with the path before each sync of a file, on the thread that syncs,
+  // which may wait in it.
+  void SetBeforeSync(std::function<void(const std::string& path)> before_sync) {
+    const MutexLock lock(mutex_);
+    before_sync_ = std::move(before_sync);
+  }
 
   // ---- For checks --------------------------------------------------------
 
@@ -185,6 +193,7 @@ class SimulatedDisk final : public FileSystem {
   bool short_writes_ = false;
   uint64_t capacity_ = kNever;
   uint64_t syncs_with_metadata_ = 0;
+  std::function<void(const std::string& path)> before_sync_;
 };
 
 }  // namespace actord::runtime

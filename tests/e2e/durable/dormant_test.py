@@ -1,10 +1,12 @@
 """Durable processes that are in the store alone while they wait for a message."""
 
+import json
 import signal
+import time
 
 import grpc
 from actord.v1 import process_pb2
-from harness.case import StoreCase
+from harness.case import EXTERNAL, DaemonCase, StoreCase
 from harness.connection import refusal_of
 from harness.waiting import eventually
 
@@ -72,6 +74,46 @@ class Dormant(StoreCase):
         self.assertEqual(self.actor.status().counters.processes_live, 60)
         for number, pid in enumerate(pids):
             self.assertEqual(self.value(pid), number)
+
+    def test_timer_brings_a_process_back(self):
+        # An order holds the goods for a time, and then asks for its payment.
+        hold_seconds = 8
+        self.start_with += EXTERNAL
+        self.start(exit_status=-signal.SIGKILL)
+        begin = time.monotonic()
+        orders = [self.actor.submit("order", json.dumps(
+            {"order": str(number), "amount_cents": 100,
+             "hold_ms": hold_seconds * 1000,
+             "payment_timeout_ms": 3_600_000}).encode(), durability=DURABLE)
+            for number in range(2)]
+
+        def payments():
+            return self.actor.status().counters.external_yields_waiting
+
+        self.await_dormant(*orders)
+        self.kill()
+        self.start(exit_status=-signal.SIGKILL)
+        self.assertEqual(payments(), 0)
+        eventually(lambda: payments() == 2, "both payments")
+        self.assertGreaterEqual(time.monotonic() - begin, hold_seconds)
+        self.kill()
+        self.start()
+        # The timers do not fire again.
+        time.sleep(2)
+        self.assertEqual(payments(), 2)
+        for pid in orders:
+            self.actor.terminate(pid)
+
+    def test_schedule_is_dormant_between_its_runs(self):
+        self.start()
+        counter = self.counter(0, name="count")
+        schedule = json.loads(self.actorctl(
+            "schedule", "add", "beat", "--every", "5s", "--send-to", "@count",
+            "--topic", "add", "-o", "json").stdout)
+        for _ in range(2):
+            self.await_dormant(schedule["pid"], counter)
+            eventually(lambda: self.state(counter) != DORMANT, "the next run")
+        self.assertGreaterEqual(self.value(counter), 2)
 
     def test_coroutine_comes_back_by_its_history(self):
         self.start(exit_status=-signal.SIGKILL)

@@ -71,6 +71,7 @@ class DurableWorld {
     if (!opened.ok()) return opened.status();
     store = *std::move(opened);
     options.store = store.get();
+    options.timer_delay_ns = handlers::TimerDelayNs;
     // As in the daemon: no PID comes again.
     options.incarnation =
         static_cast<uint32_t>(store->journal().report().incarnation);
@@ -233,13 +234,20 @@ class DurableWorld {
   // Runs workers and disk until neither has anything to do.
   void Settle() {
     do {
+      runtime().timed_wakes->LookIfDue();
       core->Settle();
     } while (store->Work());
   }
 
-  // Lets time pass, and runs everything that is due.
+  // Runs everything that is due after this time.
   void Elapse(uint64_t ns) {
+    const uint64_t dormant = runtime().durable->homes().dormant();
     Pass(ns);
+    core->WakeAll();
+    Settle();
+    if (runtime().durable->homes().dormant() >= dormant) return;
+    // Its timer, or its timeout, began again and is due in the next ticks.
+    Pass(uint64_t{3} << TimerWheel::kTickShift);
     core->WakeAll();
     Settle();
   }

@@ -258,32 +258,6 @@ TEST_P(JournalThreadsTest, ReadsAndTrimsWhileOthersAppend) {
   EXPECT_THAT(events_->failures(), IsEmpty());
 }
 
-TEST_P(JournalThreadsTest, TrimWaitsForAPause) {
-  Open();
-  const std::string payload(64 << 10, 'p');
-  uint64_t last = 0;
-  for (int i = 0; i < 40; ++i) {
-    last = *journal_->Append({kTestKind, 0, payload});
-    ASSERT_TRUE(journal_->AwaitDurable(last + RecordBytes(64 << 10)).ok());
-  }
-  const uint64_t first = journal_->FirstLsn();
-  std::atomic<bool> begins{false};
-  std::thread trims;
-  {
-    const Journal::TrimPause pause(*journal_);
-    trims = std::thread([&] {
-      begins = true;
-      EXPECT_TRUE(journal_->Trim(last).ok());
-    });
-    Await([&] { return begins.load(); });
-    // Long enough for a trim that does not wait.
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    EXPECT_EQ(journal_->FirstLsn(), first);
-  }
-  trims.join();
-  EXPECT_GT(journal_->FirstLsn(), first);
-}
-
 TEST_P(JournalThreadsTest, SealsAfterAQuietTime) {
   options_.seal_after_ns = 20'000'000;
   Open();

@@ -13,6 +13,8 @@ using runtime::ToAbi;
 namespace {
 
 constexpr uint64_t kMostSleepMs = 6;
+// A few sleep so long that they become dormant meanwhile.
+constexpr uint64_t kMostLongSleepMs = 60;
 // A scribe that has written so much only listens.
 constexpr size_t kMostEntries = 60;
 
@@ -274,7 +276,8 @@ void BasicScribe<kReplayed>::Tell(StepOutput& out) {
 
 template <bool kReplayed>
 void BasicScribe<kReplayed>::Sleep(StepOutput& out) {
-  const uint64_t ms = Draw(kMostSleepMs, out);
+  const uint64_t ms =
+      Draw(Draw(4, out) == 0 ? kMostLongSleepMs : kMostSleepMs, out);
   const auto now_ns = static_cast<uint64_t>(out.monotonic_now().count());
   const Tag tag = out.Yield(
       "timer.sleep", Payload("{\"duration_ms\":" + std::to_string(ms) + "}"));

@@ -68,7 +68,27 @@ StoreLife::StoreLife(Outside& outside, runtime::MemoryStateStore& state,
 
 StoreLife::~StoreLife() { EndRuntime(); }
 
+std::optional<runtime::Pid> StoreLife::FindLateTimer() {
+  runtime::Homes& homes = core_->durable->homes();
+  for (uint32_t home = 0; home < runtime::kHomes; ++home) {
+    for (uint32_t slot = 0; slot < homes.SlotsInUse(home); ++slot) {
+      const auto pid = homes.PidIn(home, slot);
+      if (!pid || !core_->processes.IsDormant(*pid)) continue;
+      const auto stored =
+          store_->ReadProcess(*pid, runtime::DurableStore::WithoutState);
+      if (!stored.ok()) continue;
+      const auto due_ns = core_->TimersDueNs(stored->entry.runtime);
+      if (due_ns && *due_ns != 0 && *due_ns <= store_->NowNs() &&
+          core_->processes.IsDormant(*pid)) {
+        return pid;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 void StoreLife::EndRuntime() {
+  core_ = nullptr;
   runtime_ = nullptr;
   builtin_ = nullptr;
   store_ = nullptr;
@@ -170,6 +190,7 @@ absl::Status StoreLife::Serve(uint64_t number) {
   options.durable.passivate_after = style_.passivate_after;
   options.clock = &outside_.schedule;
   options.store = store_.get();
+  options.timer_delay_ns = handlers::TimerDelayNs;
   options.log = [this](runtime::LogLevel level, std::string_view text) {
     if (outside_.schedule.traces()) {
       outside_.schedule.Trace("log: %.*s", static_cast<int>(text.size()),
@@ -179,8 +200,9 @@ absl::Status StoreLife::Serve(uint64_t number) {
       outside_.Broken("an error in the log: " + std::string(text));
     }
   };
-  runtime_ = std::make_unique<runtime::Runtime>(
-      std::make_unique<runtime::Runtime::Core>(options, catalog_));
+  auto core = std::make_unique<runtime::Runtime::Core>(options, catalog_);
+  core_ = core.get();
+  runtime_ = std::make_unique<runtime::Runtime>(std::move(core));
   FillCatalog();
   return runtime_->Start();
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -54,6 +55,9 @@ class StoreLife {
   // Ends the runtime. Waiting callers are called back, or never.
   void EndRuntime();
 
+  // A dormant process with a timer that is due; it comes back in a moment.
+  [[nodiscard]] std::optional<runtime::Pid> FindLateTimer();
+
   [[nodiscard]] runtime::Runtime& runtime() { return *runtime_; }
   [[nodiscard]] runtime::OpenedStore& store() { return *store_; }
 
@@ -70,6 +74,7 @@ class StoreLife {
   std::unique_ptr<Builtin> builtin_;
   std::unique_ptr<runtime::OpenedStore> store_;
   std::unique_ptr<runtime::Runtime> runtime_;
+  runtime::Runtime::Core* core_ = nullptr;  // of runtime_
 };
 
 }  // namespace actord::sim

@@ -95,6 +95,8 @@ class StoreRun {
   // A byte of the journal changes while no program runs. Precondition: the
   // program was stopped, so all records are sealed.
   void TryRot();
+  // Waits until no dormant process has a timer that is due.
+  void AwaitTimers(StoreLife& life);
   // Waits until nothing is under way, and checks what everybody tells.
   void Settle(StoreLife& life);
   // A program that has ended has freed all of its buffers, also if it crashed.
@@ -181,7 +183,21 @@ void StoreRun::TryRot() {
   disk_.Flip(path, offset, mask);
 }
 
+void StoreRun::AwaitTimers(StoreLife& life) {
+  // Long enough for all timers of scribes.
+  schedule_.SleepFor(100'000'000, /*busy=*/false);
+  std::optional<Pid> late;
+  for (int look = 0; !outside_.IsDead(); ++look) {
+    late = life.FindLateTimer();
+    if (!late) return;
+    outside_.Check(look < 100, *late, "it does not come back for its timer");
+    schedule_.SleepFor(20'000'000, /*busy=*/false);
+  }
+}
+
 void StoreRun::Settle(StoreLife& life) {
+  // A question would bring a dormant process back, so the timers come first.
+  if (Draw(2) == 0) AwaitTimers(life);
   const std::optional<uint64_t> entries =
       Rest(outside_, life.runtime()).Check();
   if (entries) summary_.entries = *entries;
