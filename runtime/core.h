@@ -237,7 +237,9 @@ class Runtime::Core {
                             const ProcessType& type);
   // Precondition: the caller holds ResidencyOf the PID, and the process is
   // dormant. (Not asserted: a Mutex does not know its holder.)
-  absl::Status BringBack(StoredProcess&& stored);
+  // `damage`: why the image or the history could not be read; then the process
+  // goes into quarantine.
+  absl::Status BringBack(StoredProcess&& stored, const absl::Status& damage);
 
   void FreeMailboxes();
   bool closed_durable_ = false;

@@ -94,8 +94,22 @@ void Passivator::MayLook() {
   LookAround(now_ns, after_ns);
 }
 
+void Passivator::TakeRefusals() {
+  for (const Pid& pid : core_.durable->TakeLongHistories()) {
+    const FoundProcess process = core_.processes.FindAwake(pid);
+    if (!process || process->index() >= seen_.size()) continue;
+    Seen& seen = seen_[process->index()];
+    // A long history does not become shorter without a step.
+    if (seen.generation == process.generation &&
+        seen.doublings < kMaxDoublings) {
+      ++seen.doublings;
+    }
+  }
+}
+
 void Passivator::LookAround(uint64_t now_ns, uint64_t after_ns) {
   ordered_ = 0;
+  TakeRefusals();
   may_order_ = core_.options.store->Applied() >= position_;
   seen_.resize(std::max<size_t>(seen_.size(), core_.processes.SlotsInUse()));
   core_.processes.ForEachLive(
@@ -137,8 +151,6 @@ void Passivator::Look(const Process& process, uint32_t generation,
   }
   // If the process refuses, its idle time begins anew.
   seen.since_ns = now_ns;
-  // A long history does not become shorter without a step.
-  if (type->is_replayed() && before.doublings < kMaxDoublings) ++seen.doublings;
   const Pid pid = core_.processes.PidOf(process, generation);
   PassivateHeader header{.steps = steps, .position = position_};
   if (process.yields_count.load(std::memory_order_relaxed) != 0) {

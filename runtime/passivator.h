@@ -6,8 +6,8 @@
 // number of steps and nothing to do. When the table of processes is nearly
 // full, one second is far enough. A process that refuses the order, for example
 // because a caller still waits for its answer, is ordered again after the same
-// idle time. A process of a replay type may refuse because its history is long,
-// so its idle time doubles with each order, up to 1,024 times.
+// idle time. If a process refuses because its history is long, its idle time
+// doubles with each order, up to 1,024 times.
 //
 // Thread-safety: LookAround and LookIfDue from one thread at a time; Start and
 // Stop from one thread.
@@ -57,6 +57,9 @@ class Passivator {
   // The table of processes is nearly full.
   [[nodiscard]] bool IsCrowded() const;
   void LookAround(uint64_t now_ns, uint64_t after_ns);
+  // Doubles the idle times of the processes that have refused because of their
+  // long histories.
+  void TakeRefusals();
   // `seen`: the last pass's finding in the slot of the process.
   void Look(const Process& process, uint32_t generation, uint64_t now_ns,
             uint64_t after_ns, Seen& seen);

@@ -65,6 +65,26 @@ absl::Status Runtime::Core::EnterDormant(const StoredProcess& stored,
   return HoldNames(stored);
 }
 
+namespace {
+
+// Why the image or the history of a process cannot be used; OK: it can.
+absl::Status DamageOf(const absl::StatusOr<StoredProcess>& stored) {
+  if (absl::IsDataLoss(stored.status())) {
+    return absl::DataLossError(
+        absl::StrCat("the store is damaged: ", stored.status().message(),
+                     ". Restore a backup"));
+  }
+  if (stored.ok() && stored->has_state && !stored->image &&
+      stored->entry.durability != records::Durability::kReplay) {
+    return absl::DataLossError(
+        "the store is damaged: it has no image of the process. Restore a "
+        "backup");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 bool Runtime::Core::Wake(const Pid& pid, Owner by) {
   Homes& homes = durable->homes();
   Mutex& residency = homes.ResidencyOf(pid);
@@ -80,21 +100,29 @@ bool Runtime::Core::Wake(const Pid& pid, Owner by) {
         options.store->ReadProcess(pid, [by](const StoredProcess& process) {
           return Sees(by, process.entry.runtime.owner);
         });
-    if (stored.ok() && !stored->has_state) return false;
+    const absl::Status damage = DamageOf(stored);
+    if (absl::IsDataLoss(stored.status())) {
+      // The entry alone is enough for a process in quarantine.
+      stored = options.store->ReadProcess(pid, DurableStore::WithoutState);
+      if (stored.ok() && !Sees(by, stored->entry.runtime.owner)) return false;
+    } else if (stored.ok() && !stored->has_state) {
+      return false;
+    }
     const MutexLock lock(residency);
     if (!processes.IsDormant(pid)) return true;
     if (homes.RefusesWakes()) return false;
     // It may have come back, taken a step and fallen asleep meanwhile.
     if (homes.SleepsOf(pid) != sleeps) continue;
     absl::Status status = stored.status();
-    if (status.ok()) status = BringBack(*std::move(stored));
+    if (status.ok()) status = BringBack(*std::move(stored), damage);
     if (status.ok()) return true;
     options.store->FailRead(status);
     return false;
   }
 }
 
-absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
+absl::Status Runtime::Core::BringBack(StoredProcess&& stored,
+                                      const absl::Status& damage) {
   ACTORD_ASSERT(processes.IsDormant(stored.pid),
                 "core.h: the process is dormant");
   const ProcessEntry& entry = stored.entry;
@@ -115,9 +143,13 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
   // FillProcess takes the yields.
   const std::optional<uint64_t> due_ns = TimersDueNs(image);
   const bool has_yields = !image.yields.empty();
-  // Its first turn restores the state.
-  absl::Status status =
-      FillProcess(*process, stored, durable->BeginAgain(*process), lane);
+  DurableState& restored = durable->BeginAgain(*process);
+  if (!damage.ok()) {
+    restored.damage = damage;
+    stored.image.emplace();
+  }
+  // Its first turn restores the state, or puts the process into quarantine.
+  absl::Status status = FillProcess(*process, stored, restored, lane);
   if (!status.ok()) return status;
   Upgrading::IsCountedIn(*process, durable->homes().NoteOf(stored.pid));
   if (!found.fits.ok()) {
@@ -126,7 +158,7 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored) {
                              " is in quarantine: ", found.fits.message(),
                              ". Its state and its mailbox are kept"));
     EnterQuarantine(*process, stored, found.fits);
-  } else if (has_yields) {
+  } else if (has_yields || !damage.ok()) {
     // Its first turn begins the timers again, whatever it came back for.
     Activity::Add(process->activity, Activity::kReady);
   }

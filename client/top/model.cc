@@ -51,7 +51,8 @@ uint64_t RefusalsOf(const v1::Counters& counters) {
          counters.mailbox_owner_limit_total() +
          counters.yield_owner_limit_total() +
          counters.connection_address_limit_total() +
-         counters.connection_descriptor_limit_total();
+         counters.connection_descriptor_limit_total() +
+         counters.subscription_limit_total();
 }
 
 void Model::Add(Sample sample, absl::Duration least) {

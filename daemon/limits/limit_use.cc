@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/topics/topics.h"
 
 namespace actord::daemon {
 namespace {
@@ -67,13 +68,21 @@ constexpr LimitRow kCallsOfClient = {
         "quotas.requests_per_second, bytes_per_second, streams or connections",
     .unit = "calls",
     .at_limit = "calls of a client are refused with CLIENT_QUOTA",
-    .remedy = "actorctl clients shows the rates of the clients"};
+    .remedy = "actorctl clients shows the rates of the clients",
+    .is_logged_elsewhere = true};
 constexpr LimitRow kWatches = {
     .name = "watches",
     .setting = "watch.max_watches",
     .unit = "watches",
     .at_limit = "further watches are refused with WATCH_LIMIT",
     .remedy = "close watches"};
+constexpr LimitRow kSubscriptions = {
+    .name = "subscriptions",
+    .setting = "a fixed limit",
+    .unit = "subscriptions",
+    .at_limit = "further subscriptions are refused with SUBSCRIPTION_LIMIT",
+    .remedy = "close subscriptions",
+    .is_fixed = true};
 constexpr LimitRow kMemory = {
     .name = "memory",
     .setting = "memory.max of the control group, or RLIMIT_AS",
@@ -157,6 +166,8 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
       OfEach(kCallsOfClient, of_daemon.client_quota_limit),
       Counted(kWatches, of_runtime.watches_open, limits.max_watches,
               of_runtime.refused_watches),
+      Counted(kSubscriptions, of_runtime.subscriptions_open,
+              runtime::Topics::kMaxOpen, of_runtime.refused_subscriptions),
       OfEach(kMemory, of_runtime.refused_for_memory),
       Counted(kConnections, of_daemon.connections_open, sources.max_connections,
               of_daemon.connection_limit),

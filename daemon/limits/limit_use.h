@@ -25,6 +25,8 @@ struct LimitRow {
   const char* remedy;    // what makes room
   // The part of the daemon that enforces the limit logs that it is reached.
   bool is_logged_elsewhere = false;
+  // Nobody can raise it.
+  bool is_fixed = false;
   // Readiness has a note of its own.
   bool has_own_note = false;
 };

@@ -71,9 +71,12 @@ void LimitWatch::Look(const LimitUse& use, Seen& seen) {
     seen.full_since_ns = now_ns;
     seen.refused_before = refused_before;
     if (row.is_logged_elsewhere) return;
-    logger_.Warning(absl::StrCat(
-        "the limit of ", row.name, " is reached: ", LimitUseText(use), "; ",
-        row.at_limit, ". Raise ", row.setting, "; ", row.remedy));
+    logger_.Warning(
+        absl::StrCat("the limit of ", row.name,
+                     " is reached: ", LimitUseText(use), "; ", row.at_limit,
+                     row.is_fixed ? std::string("; ")
+                                  : absl::StrCat(". Raise ", row.setting, "; "),
+                     row.remedy));
     return;
   }
   if (seen.full_since_unix_ns == 0 || now_ns - seen.last_hit_ns < kCalmNs) {

@@ -121,8 +121,9 @@ void AddProcessKeys(std::vector<ConfigKey>& keys) {
              ACTORD_MEMBER(runtime.durable.max_processes)));
   keys.push_back(Single(
       {"store.passivate_after", "store-passivate-after", "DURATION",
-       "Idle time after which a durable process that waits for a message "
-       "leaves memory, at least 1s; its next message brings it back. Near "
+       "Idle time after which a durable process that waits for a message or a "
+       "timer leaves memory, at least 1s; its next message or its timer brings "
+       "it back. Near "
        "limits.max_processes an idle time of 1s is enough. none keeps all "
        "processes in memory, and a start then reads all of them."},
       BoundedDurationCodec{{}, absl::Seconds(1), absl::InfiniteDuration()},

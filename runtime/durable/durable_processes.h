@@ -47,6 +47,9 @@ struct HeldInQuarantine {
 struct DurableState {
   // The next turn restores the state, from `image`, or by `history`, or both.
   bool restore_due = false;
+  // Why the state cannot be restored, although its code may be right: the store
+  // is damaged. OK: it is not.
+  absl::Status damage;
   std::optional<std::string> image;
   // For a replay type: the answers that Init got and its input, unless there is
   // an image; and the steps since then.
@@ -223,6 +226,17 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   // For a process that is about to become dormant, in its turn: no id of a call
   // may come again when it is back.
   void NoteCalls(const DurableState& state);
+  // A process refuses to become dormant because its history is long. There is
+  // at most one note for each order to become dormant. Any thread.
+  void NoteLongHistory(const Pid& pid) {
+    const MutexLock lock(long_histories_mutex_);
+    long_histories_.push_back(pid);
+  }
+  // Takes the notes. Any thread.
+  std::vector<Pid> TakeLongHistories() {
+    const MutexLock lock(long_histories_mutex_);
+    return std::exchange(long_histories_, {});
+  }
   // Ends the state of a process that has just become dormant. To be called in
   // its turn.
   void ForgetDormant(const Process& process) { PlaceOf(process).reset(); }
@@ -273,6 +287,8 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   // that wakes up sees its own value, because it sleeps and wakes under a lock.
   std::atomic<uint64_t> calls_of_dormant_{0};
   absl::flat_hash_set<YieldToken> spawning_;
+  Mutex long_histories_mutex_;
+  std::vector<Pid> long_histories_ ABSL_GUARDED_BY(long_histories_mutex_);
   Quarantine quarantine_;
   // By the slot of the process.
   const std::unique_ptr<std::array<std::atomic<Chunk*>, kChunks>> states_;

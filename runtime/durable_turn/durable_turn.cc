@@ -130,6 +130,7 @@ bool DurableTurn::IsParked(Process& process) {
 
 absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
                                   DurableState& state) {
+  if (!state.damage.ok()) return state.damage;
   const bool step_due = process.step_due;
   absl::Status status = upgrade_.Restore(process, turn, state);
   process.step_due = step_due;

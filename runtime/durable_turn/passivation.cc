@@ -44,7 +44,10 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
       shared_.limits.max_lifetime_ns() != LiveLimits::kForeverNs) {
     return std::nullopt;
   }
-  if (IsReplayed(process) && state.IsImageDue()) return std::nullopt;
+  if (IsReplayed(process) && state.IsImageDue()) {
+    durable().NoteLongHistory(PidOf(process, turn));
+    return std::nullopt;
+  }
   ForgetGivenUpCalls(state);
   if (process.owed_calls != nullptr) {
     absl::erase_if(process.owed_calls->calls, [this](uint64_t call) {

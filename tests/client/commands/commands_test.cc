@@ -365,7 +365,7 @@ TEST_F(Commands, VersionIsPrinted) {
 }
 
 TEST_F(Commands, CompletionOffersCommandsOptionsAndChoices) {
-  EXPECT_EQ(Run({"__complete", "sub"}).out,
+  EXPECT_EQ(Run({"__complete", "subm"}).out,
             "submit\tStart a process, or many from a file\n");
   EXPECT_THAT(Run({"__complete", "submit", "--from"}).out,
               StartsWith("--from-file\tSubmit each line"));

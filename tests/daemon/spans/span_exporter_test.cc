@@ -162,6 +162,7 @@ TEST_F(SpanExporterTest, CountsSpansThatTheCollectorRefuses) {
   Push(5);
   ASSERT_TRUE(Await([&] { return exporter_->exported() == 2; }));
   EXPECT_EQ(queue_.dropped(), 3u);
+  Stop(absl::Seconds(60));  // The line is written after the count.
   EXPECT_THAT(Log(), HasSubstr("it has refused 3 of 5 spans: no"));
 }
 

@@ -100,7 +100,7 @@ class Completion(DaemonCase):
             self.words("--address", "127.0.0.1:1", "submit", ""), [])
 
     def test_words_of_the_program(self):
-        self.assertEqual(self.words("sub"), ["submit"])
+        self.assertEqual(self.words("subm"), ["submit"])
         self.assertEqual(self.words("schedule", "re"), ["resume", "remove"])
         self.assertEqual(self.words("help", "schedule", "ad"), ["add"])
         self.assertEqual(self.words("ps", "--sta"), ["--state"])

@@ -88,7 +88,7 @@ class Dormant(StoreCase):
             for number in range(2)]
 
         def payments():
-            return self.actor.status().counters.external_yields_waiting
+            return self.actor.status().counters.yields_external_waiting
 
         self.await_dormant(*orders)
         self.kill()

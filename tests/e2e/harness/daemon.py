@@ -89,6 +89,17 @@ class Daemon:
 
     def signal(self, number):
         self.process.send_signal(number)
+        if number == signal.SIGSTOP:
+            # Its threads stop a moment after the signal.
+            eventually(self._is_stopped, "the stop of all threads")
+
+    def _is_stopped(self):
+        threads = pathlib.Path(f"/proc/{self.process.pid}/task")
+        try:
+            return all(stat.read_text().rpartition(")")[2].split()[0] == "T"
+                       for stat in threads.glob("*/stat"))
+        except FileNotFoundError:  # a thread that has just ended
+            return False
 
     def running(self):
         return self.process.poll() is None
