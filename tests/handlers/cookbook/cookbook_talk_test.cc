@@ -1,4 +1,7 @@
 // Recipes about processes that talk: ask, by_name, groups, monitor, publish.
+#include <string>
+#include <vector>
+
 #include "tests/handlers/cookbook/cookbook_fixture.h"
 
 namespace actord::cookbook_test {

@@ -1,4 +1,8 @@
 // Recipes about work that others do: fan_out, handler, supervise.
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
 #include "tests/handlers/cookbook/cookbook_fixture.h"
 
 namespace actord::cookbook_test {
