@@ -208,7 +208,9 @@ void Runtime::Core::FreeMailboxes() {
 absl::Status Runtime::Core::StartThreads() {
   return shutdown.UnlessBegun([this] {
     absl::Status status = threads.Start();
-    if (status.ok() && !options.external_commands.empty()) {
+    // Yields of the store may wait as tasks without a pattern, too.
+    if (status.ok() &&
+        (!options.external_commands.empty() || durable != nullptr)) {
       status = task_timer_thread.Start();
     }
     if (status.ok() && passivator != nullptr) status = passivator->Start();

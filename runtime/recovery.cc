@@ -16,6 +16,7 @@
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
 #include "runtime/turn/continuing.h"
+#include "runtime/unclaimed_commands.h"
 
 namespace actord::runtime {
 namespace {
@@ -295,6 +296,7 @@ absl::Status Runtime::Core::Recover() {
   std::vector<Process*> with_work;
   std::vector<WatchesOf> watches;
   Absent absent;
+  UnclaimedCommands unclaimed(catalog, tasks);
   absl::Status status = durable->store().ForEachProcess(
       [&](const StoredProcess& stored) {
         UsePlugin(stored.entry);
@@ -307,6 +309,7 @@ absl::Status Runtime::Core::Recover() {
           watches.push_back(
               {stored.pid, stored.entry.runtime.watches, stored.exits});
         }
+        unclaimed.Count(stored.entry.runtime.yields);
         const absl::StatusOr<Process*> recovered =
             RecoverOne(std::move(stored), absent);
         if (recovered.ok() && *recovered != nullptr) {
@@ -326,6 +329,7 @@ absl::Status Runtime::Core::Recover() {
                      "quarantine: ",
                      why, ". Their states and their mailboxes are kept"));
   }
+  unclaimed.Warn(options.log);
   for (const WatchesOf& of : watches) RecoverTies(of);
   // Nothing runs before all names are held and all PIDs can be found.
   for (Process* process : with_work) scheduler.Enqueue(process, nullptr);

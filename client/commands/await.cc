@@ -35,6 +35,15 @@ std::vector<Result> AwaitAll(Invocation& invocation,
   return results;
 }
 
+// A name belongs to a process only until its end.
+void ExplainName(Invocation& invocation, const absl::Status& status,
+                 const std::string& pid) {
+  if (!absl::IsNotFound(status) || !pid.starts_with('@')) return;
+  invocation.Complain(
+      "a process loses its name at its end; \"actorctl ps --ended\" lists "
+      "ended processes with their names and PIDs");
+}
+
 ExitStatus Worse(ExitStatus a, ExitStatus b) {
   // The error of a call outweighs the failure of a process.
   if (a == ExitStatus::kDone) return b;
@@ -55,6 +64,7 @@ ExitStatus AwaitMany(Invocation& invocation,
       invocation.out().flush();
       status = Worse(
           status, invocation.Fail(results[i].status(), "process " + pids[i]));
+      ExplainName(invocation, results[i].status(), pids[i]);
       continue;
     }
     const v1::Outcome& outcome = results[i]->outcome();
@@ -78,7 +88,11 @@ ExitStatus RunAwait(Invocation& invocation,
   request.set_pid(pids.front());
   const auto response =
       invocation.client().Await(request, invocation.Waiting());
-  if (!response.ok()) return invocation.Fail(response.status());
+  if (!response.ok()) {
+    const ExitStatus failed = invocation.Fail(response.status());
+    ExplainName(invocation, response.status(), pids.front());
+    return failed;
+  }
   WriteOutcome(invocation, response->outcome());
   return ReportFailure(invocation, response->outcome());
 }

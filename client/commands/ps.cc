@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/cli/known_type.h"
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
 #include "client/commands/labels/label_options.h"
@@ -196,6 +197,9 @@ ExitStatus RunPs(Invocation& invocation, const PsOptions& options) {
       [&] { writer.EndPage(); });
   if (!status.ok()) return invocation.Fail(status);
   writer.Finish();
+  if (writer.empty() && !options.process_type.empty()) {
+    WarnOfUnknownType(invocation, options.process_type, "");
+  }
   invocation.SayEmpty(writer, lists_ended
                                   ? "no result of an ended process is kept, or "
                                     "none matches"

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -84,6 +85,25 @@ absl::Status CheckLinks(const Config& config) {
       "example that of your proxy");
 }
 
+// The other settings of the admin port have no effect without one.
+absl::Status CheckAdminPort(const Config& config) {
+  if (!config.admin_listen.empty()) return absl::OkStatus();
+  std::string_view key;
+  if (config.admin_api) {
+    key = "admin.api";
+  } else if (!config.admin_hosts.empty()) {
+    key = "admin.hosts";
+  } else if (!config.admin_link_url.empty()) {
+    key = "admin.link_url";
+  } else {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      key,
+      ": there is no admin port: set admin.listen, too, for example to "
+      "127.0.0.1:7601"));
+}
+
 }  // namespace
 
 bool CanBeVisited(const std::string& text) {
@@ -113,6 +133,8 @@ std::vector<std::string> OpenAddresses(const Config& config) {
 absl::Status CheckOpenListening(const Config& config) {
   absl::Status links = CheckLinks(config);
   if (!links.ok()) return links;
+  absl::Status port = CheckAdminPort(config);
+  if (!port.ok()) return port;
   if (config.admin_api && !config.tls.client_ca.empty()) {
     for (const std::string& text : config.admin_listen) {
       const auto address = ParseListenAddress(text);

@@ -97,7 +97,11 @@ void DurableYields::Carry(const Begin& begin, YieldEffect& yield,
                           Process& process, const Pid& self) {
   const std::string_view command = yield.content->topic();
   const CommandHandler* const handler = dispatcher_.HandlerOf(command, lane_);
-  if (dispatcher_.IsExternal(command)) {
+  // A yield of the store that nobody carries out now was external when it
+  // began, or the plugin of its handler is missing. It waits, so that a start
+  // with a wrong setting ends no work.
+  const bool waits = handler == nullptr && begin.restored != nullptr;
+  if (dispatcher_.IsExternal(command) || waits) {
     HandOut(begin, yield, process, self);
   } else if (handler == nullptr) {
     Refuse(process, yield.content->completion.tag, ACTORD_NOT_FOUND,

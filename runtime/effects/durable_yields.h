@@ -27,7 +27,8 @@
 // After a restart the yields that are still outstanding are carried out again
 // (Resume). A command of a plugin is carried out again if its handler promises
 // that it may be. Otherwise it completes with ABORTED, because nobody knows how
-// far the handler came.
+// far the handler came. A command without a handler and without an external
+// pattern waits as an external command.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once

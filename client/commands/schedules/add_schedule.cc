@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/bulk_items.h"
 #include "client/cli/input.h"
+#include "client/cli/known_type.h"
 #include "client/commands/schedules/schedule_calls.h"
 #include "client/output/message_json.h"
 #include "client/output/output.h"
@@ -138,6 +139,11 @@ ExitStatus RunAdd(Invocation& invocation, const AddFlags& flags) {
   if (response->durability() != v1::DURABILITY_DURABLE) {
     invocation.Complain(
         "the daemon has no store, so the schedule ends with the daemon");
+  }
+  if (!flags.submit.empty()) {
+    WarnOfUnknownType(invocation, flags.submit,
+                      "; the runs of the schedule fail until a plugin with the "
+                      "type is loaded");
   }
   Json state = {{"pid", response->pid()},
                 {"durability", EnumName(response->durability())}};

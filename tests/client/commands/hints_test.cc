@@ -30,6 +30,13 @@ TEST_F(Hints, EndedProcessHasItsResultInAwait) {
             "actorctl: it has ended (PROCESS_ENDED)\n");
 }
 
+TEST_F(Hints, AwaitOfALostNamePointsToEndedProcesses) {
+  EXPECT_THAT(Run({"await", "@c1"}).err, HasSubstr("actorctl ps --ended"));
+  EXPECT_THAT(Run({"await", "@c1", "@c2"}).err,
+              HasSubstr("actorctl ps --ended"));
+  EXPECT_THAT(Run({"await", "p-99"}).err, Not(HasSubstr("--ended")));
+}
+
 TEST_F(Hints, NameBeginsWithAnAt) {
   const CliResult result = Run({"describe", "tanks/1"});
   EXPECT_EQ(result.status, ExitStatus::kUsage);

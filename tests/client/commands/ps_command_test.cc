@@ -38,6 +38,16 @@ TEST_F(PsCommand, NameIsAColumnOnlyIfAProcessHasOne) {
   EXPECT_THAT(table, ContainsRegex("q-2 .* nightly\n"));
 }
 
+TEST_F(PsCommand, UnknownTypeIsReportedIfNoProcessMatches) {
+  daemon_.status.add_process_types()->set_name("order");
+  EXPECT_EQ(Run({"ps", "--type", "order"}).err, "");
+  const CliResult result = Run({"ps", "--type", "nope"});
+  EXPECT_EQ(result.status, ExitStatus::kDone);
+  EXPECT_THAT(result.err, HasSubstr("the daemon has no process type \"nope\""));
+  Add("q-1");
+  EXPECT_EQ(Run({"ps", "--type", "nope"}).err, "");
+}
+
 TEST_F(PsCommand, SelectsAndShowsLabels) {
   v1::Process& process = Add("q-1");
   (*process.mutable_labels())["tenant"] = "acme";

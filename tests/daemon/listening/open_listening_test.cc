@@ -79,6 +79,22 @@ TEST(OpenListening, JsonApiIsNoWayAroundClientCertificates) {
   EXPECT_TRUE(CheckOpenListening(config).ok());
 }
 
+TEST(OpenListening, SettingsOfTheAdminPortNeedAPort) {
+  const auto check = [](auto set, const char* key) {
+    Config config = Listening({});
+    set(config);
+    EXPECT_THAT(std::string(CheckOpenListening(config).message()),
+                HasSubstr(std::string(key) + ": there is no admin port"));
+    config.admin_listen = {"127.0.0.1:2"};
+    EXPECT_TRUE(CheckOpenListening(config).ok()) << key;
+  };
+  check([](Config& config) { config.admin_api = true; }, "admin.api");
+  check([](Config& config) { config.admin_hosts = {"a.example"}; },
+        "admin.hosts");
+  check([](Config& config) { config.admin_link_url = "https://a.example"; },
+        "admin.link_url");
+}
+
 TEST(OpenListening, LinksNeedAnAddressThatPeopleCanVisit) {
   EXPECT_TRUE(CanBeVisited("127.0.0.1:2"));
   for (const char* address : {"0.0.0.0:2", "[::]:2", "unix:/a"}) {

@@ -195,6 +195,7 @@ class Volatile(DaemonCase):
                              "--submit", "echo", "--input", "x")
         self.assertIn("the daemon has no store", done.stderr)
         self.assertRegex(done.stdout, "Durability: +VOLATILE")
+        self.assertNotIn("no process type", done.stderr)
 
         def has_run():
             [listed] = json.loads(
@@ -205,6 +206,11 @@ class Volatile(DaemonCase):
         done = self.actorctl("schedule", "add", "kept", "--every", "1h",
                              "--submit", "echo", "--durable", status=1)
         self.assertIn("DURABILITY_OFF", done.stderr)
+
+    def test_warns_of_a_type_that_no_plugin_has(self):
+        done = self.actorctl("schedule", "add", "later", "--every", "1h",
+                             "--submit", "nope")
+        self.assertIn('the daemon has no process type "nope"', done.stderr)
 
 
 class Owners(TokenCase):
