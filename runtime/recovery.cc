@@ -11,12 +11,12 @@
 #include "runtime/core.h"
 #include "runtime/delivery/logged_events.h"
 #include "runtime/durable_turn/absent_types.h"
+#include "runtime/effects/unclaimed_commands.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/upgrading.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
 #include "runtime/turn/continuing.h"
-#include "runtime/unclaimed_commands.h"
 
 namespace actord::runtime {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/known_type.h"
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
+#include "client/commands/known_type.h"
 #include "client/commands/labels/label_options.h"
 #include "client/output/exit_status.h"
 #include "client/output/message_json.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/cli/bulk_items.h"
 #include "client/cli/input.h"
-#include "client/cli/known_type.h"
+#include "client/commands/known_type.h"
 #include "client/commands/schedules/schedule_calls.h"
 #include "client/output/message_json.h"
 #include "client/output/output.h"

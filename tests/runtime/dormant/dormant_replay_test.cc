@@ -308,8 +308,7 @@ TEST_F(DormantReplay, LongHistoryStaysInMemory) {
   EXPECT_FALSE(IsDormant(text));
   // It has an image, and a short history since.
   EXPECT_TRUE(IsDormant(almanac));
-  // Within 200 minutes: after 10, 30, 70 and 150.
-  EXPECT_EQ(orders, 4);
+  EXPECT_EQ(orders, 4) << "in 200 minutes: after 10, 30, 70 and 150";
   // A start needs no history, however long it is.
   Restart(/*keep_cache=*/false);
   EXPECT_TRUE(IsDormant(book));

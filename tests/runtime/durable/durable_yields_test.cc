@@ -373,8 +373,7 @@ TEST_F(DurableYields, CallFailsAfterARestartIfTheCalleeEndedBefore) {
   world.Tell(caller, "yield", kSleepASecond);
   world.Tell(caller, "call", FormatPid(callee) + " hold");
   EXPECT_TRUE(world.Send(callee, "done", "").status.ok());
-  // The end is durable, and nobody has seen it.
-  world.Turn();
+  world.Turn();  // The end is durable, and nobody has seen it.
   while (world.store->Work()) {
   }
   world.Restart(/*keep_cache=*/false);

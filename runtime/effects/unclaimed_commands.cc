@@ -1,4 +1,4 @@
-#include "runtime/unclaimed_commands.h"
+#include "runtime/effects/unclaimed_commands.h"
 
 #include "absl/strings/str_cat.h"
 

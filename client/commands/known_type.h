@@ -1,13 +1,21 @@
-#include "client/cli/known_type.h"
+// Warns of process types that the daemon does not have.
+//
+// Thread-safety: as Invocation.
+#pragma once
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client/cli/invocation.h"
 
 namespace actord::client {
 
-void WarnOfUnknownType(Invocation& invocation, const std::string& type,
-                       const std::string& consequence) {
+// Asks the daemon for its process types. If `type` is not among them, writes a
+// line on standard error that ends with `consequence`. Writes nothing if the
+// daemon does not answer, for example because the caller may not ask.
+inline void WarnOfUnknownType(Invocation& invocation, const std::string& type,
+                              const std::string& consequence) {
   const auto status = invocation.client().GetStatus({}, invocation.Quick());
   if (!status.ok()) return;
   const auto& types = status->process_types();
