@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <string_view>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -88,7 +88,7 @@ absl::Status CheckLinks(const Config& config) {
 // The other settings of the admin port have no effect without one.
 absl::Status CheckAdminPort(const Config& config) {
   if (!config.admin_listen.empty()) return absl::OkStatus();
-  std::string_view key;
+  std::string key;
   if (config.admin_api) {
     key = "admin.api";
   } else if (!config.admin_hosts.empty()) {
