@@ -67,6 +67,28 @@ TEST(Cookbook, ByNameStartsOneLedger) {
   });
 }
 
+// The harness carries out a spawn at once, so the test plays the other order.
+TEST(Cookbook, ByNameLooksAgainIfAnotherOrderWasFaster) {
+  Kitchen harness("by_name");
+  const Pid order = harness.Submit("order", "run", "anna");
+  int spawns = 0;
+  harness.Stub("process.spawn", [&](const testing::HeldYield& /*yield*/) {
+    ++spawns;
+    return Status(Code::kAlreadyExists, "the name is held");
+  });
+  harness.ExpectFailed(order, Code::kUnavailable);
+  EXPECT_EQ(spawns, 3);
+}
+
+TEST(Cookbook, ByNameFailsIfNoLedgerCanStart) {
+  Kitchen harness("by_name");
+  const Pid order = harness.Submit("order", "run", "anna");
+  harness.Stub("process.spawn", [](const testing::HeldYield& /*yield*/) {
+    return Status(Code::kResourceExhausted, "no room");
+  });
+  harness.ExpectFailed(order, Code::kResourceExhausted);
+}
+
 TEST(Cookbook, ByNameRefusesWhatIsNoName) {
   Kitchen harness("by_name");
   harness.ExpectRefused(Code::kInvalidArgument, "order", "run", "anna & ben");
