@@ -318,7 +318,6 @@ TEST_F(DormantReplay, LongHistoryStaysInMemory) {
   EXPECT_EQ(LinesOf(book).size(), 2 * 1'002u);
 }
 
-// Only a long history makes the idle time longer.
 TEST_F(DormantReplay, OtherRefusalsDoNotDoubleTheIdleTime) {
   const Pid pid = New("listener");
   const Calls::Id waits = world_.runtime().calls.Begin(
