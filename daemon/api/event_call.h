@@ -5,7 +5,8 @@
 // Each response of a watch is one event. Its name is the kind of the response
 // (snapshot, events, missed, resume), its data the response as JSON, and its id
 // the resume token. Each response of a history is an event "entries" without an
-// id, and each response of a subscription an event "publications". The last event is "end", with the error that ended the stream.
+// id, and each response of a subscription an event "publications". The last
+// event is "end", with the error that ended the stream.
 //
 // Bounds: as for gRPC the watch makes a response when the last one was written,
 // so a slow client costs one response, and learns how many events it has

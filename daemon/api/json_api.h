@@ -3,8 +3,9 @@
 // in the unary JSON form of the Connect protocol
 // (https://connectrpc.com/docs/protocol), their description, /openapi.json, and
 // the methods WatchProcesses, ReadHistory and Subscribe as server-sent events,
-// /v1/events, /v1/history and /v1/publications (event_call.h), some methods with the payload as body
-// (short_routes.h), and the pages of links to yields (link_routes.h).
+// /v1/events, /v1/history and /v1/publications (event_call.h), some methods
+// with the payload as body (short_routes.h), and the pages of links to yields
+// (link_routes.h).
 //
 // Each method of the service's descriptor is a route. A call goes through the
 // gate of the service and into the same member function as a call of gRPC

@@ -81,6 +81,13 @@ uint64_t DeadlineOf(const records::Step& record, uint64_t tag) {
   return 0;
 }
 
+// `why`: null if the child was not refused.
+void SetRefusal(HistoryItem& item, const char* why) {
+  if (why == nullptr) return;
+  item.code = ACTORD_NOT_FOUND;
+  item.message = why;
+}
+
 }  // namespace
 
 absl::Status ProcessTrace::Take(const records::Step& record, Items& items) {
@@ -239,10 +246,7 @@ void ProcessTrace::TakeEffect(const records::Step& record,
       item.name = child->process_type;
       item.detail = child->method;
     }
-    if (const char* const why = TextOf(spawn->refusal)) {
-      item.code = ACTORD_NOT_FOUND;
-      item.message = why;
-    }
+    SetRefusal(item, TextOf(spawn->refusal));
   } else if (const auto* const yield = std::get_if<YieldEffect>(&effect)) {
     item.kind = HistoryKind::kYield;
     item.tag = yield->content->completion.tag;
