@@ -27,8 +27,8 @@ namespace actord::runtime {
 
 class DurableEnds {
  public:
-  // No dormant process comes back while so many have been told and have not
-  // ended.
+  // While this number of processes has got the order and has not ended, no
+  // dormant process comes back.
   static constexpr size_t kMaxEnding = 10'000;
 
   explicit DurableEnds(Runtime::Core& core) : core_(core) {}

@@ -4,7 +4,7 @@
 //
 // A process has an entry only while it is dormant, so there are at most as many
 // entries as dormant processes. An entry whose process is no longer dormant
-// does no harm: whoever takes it finds the process awake.
+// does no harm: the thread that takes it finds the process awake.
 //
 // Thread-safety: any thread.
 #pragma once

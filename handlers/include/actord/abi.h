@@ -262,8 +262,8 @@ typedef struct actord_step_api {
   /* Publishes a payload under a topic of 1 to 1,024 bytes, for the programs
    * outside that have subscribed to the topic with the rights of this process's
    * owner. Copied. Programs get the publications of one process in order, each
-   * at most once; those that read too slowly miss some and are told. Without
-   * subscribers it is dropped. A longer payload than `max_payload_bytes`, or a
+   * at most once. A program that reads too slowly misses some, and is told how
+   * many. Without subscribers a publication is dropped. A longer payload than `max_payload_bytes`, or a
    * topic out of range, fails the step. */
   void (*publish)(actord_step* step, const actord_message* publication);
 } actord_step_api;

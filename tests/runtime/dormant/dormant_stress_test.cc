@@ -198,8 +198,8 @@ TEST_F(DormantReads, HistoryIsReadWhileItsBodiesMove) {
   EXPECT_FALSE(failed_);
 }
 
-// Whoever sends to a dormant process reads its history, and must not wait until
-// the disk has synced the cut of the journal.
+// The sender of a message to a dormant process reads its history. It must not
+// wait until the disk has synced the cut of the journal.
 TEST_F(DormantReads, HistoryIsReadWhileATrimWaitsForTheDisk) {
   const Pid pid = NewAccount(/*is_replayed=*/true);
   std::promise<void> trims;

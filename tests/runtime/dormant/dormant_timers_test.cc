@@ -120,7 +120,7 @@ TEST_F(DormantTimers, MessageBringsItBackAndTheTimerGoesOn) {
   EXPECT_EQ(world_.NotesOf(pid), "m:hello c1=");
 }
 
-// Whoever looks a process up brings it back, and may then have no event for it.
+// A look-up brings the process back, and may have no event for it.
 TEST_F(DormantTimers, TimerGoesOnIfTheProcessCameBackWithoutAnEvent) {
   const Pid pid = NewSleeper(60);
   Idle();
