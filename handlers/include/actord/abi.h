@@ -263,8 +263,8 @@ typedef struct actord_step_api {
    * outside that have subscribed to the topic with the rights of this process's
    * owner. Copied. Programs get the publications of one process in order, each
    * at most once. A program that reads too slowly misses some, and is told how
-   * many. Without subscribers a publication is dropped. A longer payload than `max_payload_bytes`, or a
-   * topic out of range, fails the step. */
+   * many. Without subscribers a publication is dropped. A longer payload than
+   * `max_payload_bytes`, or a topic out of range, fails the step. */
   void (*publish)(actord_step* step, const actord_message* publication);
 } actord_step_api;
 
