@@ -53,7 +53,10 @@ class Frames(FloodCase):
         self.check("rapid_reset", pause=PAUSE_SECONDS)
 
     def test_paced_resets_on_many_connections(self):
-        self.check("rapid_reset", pause=PAUSE_SECONDS, connections=20)
+        """Together they are a flood, with the bound of floods: a machine with two
+        processors begins more calls in a pause than it ends."""
+        self.check("rapid_reset", peak_bytes=PEAK_BYTES, pause=PAUSE_SECONDS,
+                   connections=20)
 
     def test_resets_from_several_addresses_are_cut(self):
         cuts = self.check("rapid_reset", peak_bytes=PEAK_BYTES, again=True,
