@@ -11,7 +11,10 @@ set(ACTORD_TEST_TIMEOUT_SECONDS 300)
 #                 [DEPENDS <target>...] [USES_BINARIES])
 #
 # Builds a GoogleTest program and registers each of its test cases with CTest, as
-# "<name>.<Suite>.<Case>". LABELS defaults to "unit". DEPENDS names targets that
+# "<name>.<Suite>.<Case>". LABELS defaults to "unit". A program of unit tests is
+# registered once more as "<name>.all" with the label "whole": all of its cases in
+# one run, for `./dev test --quick`, because most cases take less time than the
+# start of a program. DEPENDS names targets that
 # must be built before, because the test runs or loads them. USES_BINARIES
 # defines ACTORD_TEST_BIN_DIR and ACTORD_TEST_PLUGIN_DIR (string literals).
 function(actord_add_test name)
@@ -48,6 +51,11 @@ function(actord_add_test name)
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${ACTORD_TEST_TIMEOUT_SECONDS})
+  if("unit" IN_LIST arg_LABELS)
+    add_test(NAME ${name}.all COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(
+      ${name}.all PROPERTIES LABELS whole TIMEOUT ${ACTORD_TEST_TIMEOUT_SECONDS})
+  endif()
   # gtest_discover_tests takes no list as a property's value, so a script that
   # CTest reads after the discovery sets the labels.
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
@@ -69,7 +77,7 @@ function(actord_add_command_test name)
     message(FATAL_ERROR "${name}: what is ${arg_UNPARSED_ARGUMENTS}?")
   endif()
   if(NOT arg_LABELS)
-    set(arg_LABELS unit)
+    set(arg_LABELS unit quick)
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   set_tests_properties(

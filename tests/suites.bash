@@ -15,6 +15,8 @@
 #   package GCC     Debian packages of the release build
 #
 # The suites unit, e2e, sdk and stress run the tests of that label in the GCC build.
+# The suite quick runs there each program of unit tests as one test, and the
+# end-to-end tests of processes and of actorctl.
 
 total_passed=0
 total_failed=0
@@ -153,12 +155,12 @@ run_on_release() {
 
 run_suite() {
   case $1 in
-    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack|fuzz|soak|package)$' ;;
+    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack|fuzz|soak|package|whole)$' ;;
     fuzz) run_ctest fuzz asan fuzzers --label-regex '^fuzz$' ;;
     tsan) run_ctest tsan tsan tests_of_threads --label-regex '^tsan$' ;;
     sim) run_ctest sim dev tests_of_simulator --label-regex '^sim$' ;;
     model) run_ctest model dev none --label-regex '^model$' ;;
-    quick) run_ctest quick dev all --label-regex '^(unit|quick)$' ;;
+    quick) run_ctest quick dev all --label-regex '^(whole|quick)$' ;;
     unit | e2e | sdk) run_ctest "$1" dev all --label-regex "^$1\$" ;;
     stress) run_ctest stress dev tests_of_threads --label-regex '^stress$' ;;
     attack) run_on_release attack 'e2e_stubs probe' ;;
