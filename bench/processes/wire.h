@@ -34,7 +34,7 @@ requires std::is_trivially_copyable_v<T> T ReadAs(std::string_view bytes) {
 
 template <typename T>
 requires std::is_trivially_copyable_v<T> Payload Binary(const T& value) {
-  return Payload(BytesOf(value));
+  return Payload(BytesOf(value), {});
 }
 
 }  // namespace actord::bench

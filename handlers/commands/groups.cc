@@ -51,7 +51,7 @@ Reply GroupMembers::Handle(const Command& command) const {
     if (pids.size() > 1) pids += ',';
     pids += '"' + host_.FormatPid(pid) + '"';
   }
-  return Reply(pids + ']');
+  return Reply::Json(pids + ']');
 }
 
 Reply GroupSend::Handle(const Command& command) const {
@@ -60,7 +60,7 @@ Reply GroupSend::Handle(const Command& command) const {
                   {"group", "topic", "payload"});
   const std::string group = json.Text("group");
   const std::string topic = json.TextOr("topic", "");
-  const std::string body = json.Body("payload");
+  const OwnedPayload body = json.Body("payload");
   if (!json.status().ok()) return json.status();
   size_t delivered = 0;
   size_t refused = 0;
@@ -81,8 +81,8 @@ Reply GroupSend::Handle(const Command& command) const {
         break;
     }
   }
-  return Reply("{\"delivered\":" + std::to_string(delivered) +
-               ",\"refused\":" + std::to_string(refused) + '}');
+  return Reply::Json("{\"delivered\":" + std::to_string(delivered) +
+                     ",\"refused\":" + std::to_string(refused) + '}');
 }
 
 }  // namespace actord::handlers

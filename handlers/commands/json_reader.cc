@@ -152,10 +152,11 @@ size_t JsonReader::ChoiceOr(const char* field, size_t otherwise,
   return otherwise;
 }
 
-std::string JsonReader::Body(const char* field) {
+OwnedPayload JsonReader::Body(const char* field) {
   const nlohmann::json* value = Find(field);
   if (value == nullptr) return {};
-  return value->is_string() ? value->get<std::string>() : value->dump();
+  if (value->is_string()) return value->get<std::string>();
+  return OwnedPayload::Json(value->dump());
 }
 
 void JsonReader::Refuse(const std::string& what) {

@@ -8,6 +8,7 @@
 // borrows an object.
 #pragma once
 
+#include <actord/owned.h>
 #include <actord/values.h>
 
 #include <initializer_list>
@@ -42,9 +43,9 @@ class JsonReader {
   // Reads the index of one of `choices`.
   size_t ChoiceOr(const char* field, size_t otherwise,
                   std::initializer_list<std::string_view> choices);
-  // Reads a payload for another process: a JSON string is taken as its text,
-  // any other value as JSON. Empty if the field is missing.
-  std::string Body(const char* field);
+  // Reads a payload for another process: a JSON string is taken as its text
+  // (text/plain), any other value as JSON. Empty if the field is missing.
+  OwnedPayload Body(const char* field);
 
   // Reads any JSON; nullptr when the field is missing, or after an error. Valid
   // as long as the reader.

@@ -34,7 +34,7 @@ Reply ProcessSend::Handle(const Command& command) const {
                   {"to", "topic", "payload"});
   const std::string to_text = json.Text("to");
   const std::string topic = json.TextOr("topic", "");
-  const std::string body = json.Body("payload");
+  const OwnedPayload body = json.Body("payload");
   const bool is_name = to_text.starts_with('@');
   const std::optional<Pid> to =
       is_name ? host_.LookUpName(to_text.substr(1)) : host_.ParsePid(to_text);
@@ -47,7 +47,7 @@ Reply ProcessSend::Handle(const Command& command) const {
 
   const Code code = host_.Send(command.from(), *to, topic, body);
   if (code != Code::kOk) return Status(code, Describe(code, to_text));
-  return Reply(R"({"delivered":true})");
+  return Reply::Json(R"({"delivered":true})");
 }
 
 }  // namespace actord::handlers

@@ -15,7 +15,7 @@ void ProcessSpawn::Handle(const Command& command, Completion done) {
        "monitor"});
   const std::string type = json.Text("type");
   const std::string method = json.TextOr("method", "");
-  const std::string input = json.Body("input");
+  const OwnedPayload input = json.Body("input");
   const std::string name = json.TextOr("name", "");
   // The monitor's tag is that of the command.
   Tag unused = 0;

@@ -120,12 +120,12 @@ void Schedule::TakeFailure(const Error& error, const Moment& now,
                 std::string(CutUtf8(error.message, kMaxErrorBytes));
   // A target that is gone causes one line, no matter how many runs fail.
   if (std::exchange(is_failing_, true)) return;
-  out.Yield(
-      "log.write",
-      TextOfJson({{"level", "warning"},
-                  {"message", "schedule " + out.FormatPid(out.self()) + " (" +
-                                  spec_.when + ", " + spec_.what +
-                                  "): a run has failed: " + last_error_}}));
+  out.Yield("log.write",
+            Payload::Json(TextOfJson(
+                {{"level", "warning"},
+                 {"message", "schedule " + out.FormatPid(out.self()) + " (" +
+                                 spec_.when + ", " + spec_.what +
+                                 "): a run has failed: " + last_error_}})));
 }
 
 bool Schedule::TakeMessage(const Event& event, const Moment& now,
@@ -134,8 +134,8 @@ bool Schedule::TakeMessage(const Event& event, const Moment& now,
   const bool is_call = event.call() != 0;
   if (topic == "remove") {
     const std::string state = Describe(now);
-    if (is_call) out.Reply(event.call(), state);
-    out.Done(state);
+    if (is_call) out.Reply(event.call(), Payload::Json(state));
+    out.Done(Payload::Json(state));
     return false;
   }
   if (topic == "pause") {
@@ -149,7 +149,7 @@ bool Schedule::TakeMessage(const Event& event, const Moment& now,
     }
     return true;
   }
-  if (is_call) out.Reply(event.call(), Describe(now));
+  if (is_call) out.Reply(event.call(), Payload::Json(Describe(now)));
   return true;
 }
 
@@ -166,15 +166,15 @@ void Schedule::RunWhatIsDue(const Moment& now, StepOutput& out) {
     last_run_ns_ = now.wall_ns;
   }
   if (!plan_->TakeSetBack()) return;
-  out.Yield(
-      "log.write",
-      TextOfJson({{"level", "warning"},
-                  {"message",
-                   "schedule " + out.FormatPid(out.self()) + " (" + spec_.when +
-                       ", " + spec_.what +
-                       "): the wall clock was set back by more than 3 hours; "
-                       "the schedule goes on from the new time, and times that "
-                       "were run may be run again"}}));
+  out.Yield("log.write",
+            Payload::Json(TextOfJson(
+                {{"level", "warning"},
+                 {"message",
+                  "schedule " + out.FormatPid(out.self()) + " (" + spec_.when +
+                      ", " + spec_.what +
+                      "): the wall clock was set back by more than 3 hours; "
+                      "the schedule goes on from the new time, and times that "
+                      "were run may be run again"}})));
 }
 
 void Schedule::SetTimer(const Moment& now, StepOutput& out) {

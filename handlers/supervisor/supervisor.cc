@@ -122,7 +122,7 @@ void Supervisor::Step(Events events, StepOutput& out) {
                                   !daemon_has_restarted, out);
   if (plan_->is_started()) {
     for (const CallId call : std::exchange(work_.wait_for_start, {})) {
-      out.Reply(call, "{}");
+      out.Reply(call, Payload::Json("{}"));
     }
   }
   if (const Status* verdict = plan_->verdict()) {
@@ -253,7 +253,7 @@ void Supervisor::TakeCall(const Event& event, StepOutput& out) {
     out.ReplyError(call, status.code(),
                    CutUtf8(status.message(), kMaxTextBytes));
   } else if (!answer.empty()) {
-    out.Reply(call, answer);
+    out.Reply(call, Payload::Json(answer));
   }
 }
 
@@ -284,7 +284,8 @@ void Supervisor::Start(const Plan::Action& action, const Plan::Moment& moment,
         moment);
   }
   work_.starting = action.child;
-  work_.start = out.Yield("process.spawn", action.text, kNoTimeout);
+  work_.start =
+      out.Yield("process.spawn", Payload(action.text, {}), kNoTimeout);
 }
 
 void Supervisor::Carry(const Plan::Action& action, const Plan::Moment& moment,
@@ -312,12 +313,13 @@ void Supervisor::Carry(const Plan::Action& action, const Plan::Moment& moment,
       }
       Json answer = {{"id", action.text}};
       if (!action.pid.empty()) answer["pid"] = out.FormatPid(action.pid);
-      return out.Reply(action.call, Dump(answer));
+      return out.Reply(action.call, Payload::Json(Dump(answer)));
     }
     case Kind::kReport:
       out.Yield("log.write",
-                Dump({{"level", action.status.ok() ? "info" : "warning"},
-                      {"message", "supervisor: " + action.text}}));
+                Payload::Json(
+                    Dump({{"level", action.status.ok() ? "info" : "warning"},
+                          {"message", "supervisor: " + action.text}})));
       return;
   }
 }

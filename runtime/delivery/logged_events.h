@@ -103,8 +103,7 @@ inline uint64_t PositionOf(const Envelope& envelope) {
 inline size_t LoggedBytesFor(std::string_view topic,
                              const actord_payload& payload) {
   return BufferCache::RoundUp(sizeof(Envelope) + sizeof(PositionHeader) +
-                              topic.size() + payload.bytes.size +
-                              payload.content_type.size);
+                              Envelope::TextBytes(topic, payload));
 }
 
 // A copy of a logged message, or of a logged call, as a message or a call that

@@ -37,16 +37,16 @@ TraceBlock BlockOf(const Envelope& envelope) {
 Envelope* CopyOf(BufferCache& buffers, uint16_t type, const Envelope& event,
                  std::string_view topic, std::string_view more) {
   const actord_payload payload = event.payload();
-  Envelope* const copy =
-      Envelope::CreateFor(buffers, type,
-                          payload.bytes.size + topic.size() + more.size() +
-                              payload.content_type.size);
+  Envelope* const copy = Envelope::CreateFor(
+      buffers, type, Envelope::TextBytes(topic, payload) + more.size());
   copy->payload_bytes = static_cast<uint32_t>(payload.bytes.size);
   copy->topic_bytes = static_cast<uint16_t>(topic.size() + more.size());
-  copy->content_type_bytes = static_cast<uint16_t>(payload.content_type.size);
+  copy->content_type = event.content_type;
+  const std::string_view type_text =
+      View(payload.content_type).substr(0, event.content_type.bytes());
   char* free = copy->content();
   for (const std::string_view text :
-       {View(payload.bytes), topic, more, View(payload.content_type)}) {
+       {View(payload.bytes), topic, more, type_text}) {
     // An empty view may have no address.
     if (!text.empty()) std::memcpy(free, text.data(), text.size());
     free += text.size();
@@ -83,8 +83,7 @@ Envelope* NewWithTrace(BufferCache& buffers, uint16_t type,
 
 size_t TracedBytesFor(std::string_view topic, const actord_payload& payload,
                       bool is_logged, const TraceContext* trace) {
-  size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
-                 payload.content_type.size;
+  size_t bytes = sizeof(Envelope) + Envelope::TextBytes(topic, payload);
   if (is_logged) bytes += sizeof(PositionHeader);
   if (trace != nullptr) bytes += trace->state.size() + sizeof(TraceBlock);
   return BufferCache::RoundUp(bytes);

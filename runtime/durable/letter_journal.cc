@@ -18,7 +18,7 @@ constexpr size_t kMessageOverheadBytes = 64;
 
 size_t BytesOf(const Envelope& message) {
   return message.topic_bytes + message.payload_bytes +
-         message.content_type_bytes + kMessageOverheadBytes;
+         message.payload().content_type.size + kMessageOverheadBytes;
 }
 
 records::Body MessageOf(const Envelope& message) {

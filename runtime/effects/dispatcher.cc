@@ -54,7 +54,7 @@ struct Dispatcher::HandlerCall : actord_call {
     Envelope* completion = std::exchange(long_reply, nullptr);
     if (completion == nullptr && yield.IsOfOneLine()) {
       completion = &yield;
-      completion->ReplaceText(View(reply.bytes));
+      completion->ReplaceText(View(reply.bytes), HeldType(reply.content_type));
     } else if (completion == nullptr) {
       completion = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, reply);
     }
@@ -79,13 +79,14 @@ struct Dispatcher::HandlerCall : actord_call {
   }
   void KeepReply(const actord_payload& answer) {
     const std::string_view bytes = View(answer.bytes);
-    if (bytes.size() > short_reply.size() || answer.content_type.size != 0) {
+    const HeldType type(answer.content_type);
+    if (bytes.size() > short_reply.size() || type.bytes() != 0) {
       long_reply = lane.NewEnvelope(ACTORD_EVENT_COMPLETION, {}, answer);
       reply = long_reply->payload();
       return;
     }
     actord::detail::CopyBytes(short_reply.data(), bytes.data(), bytes.size());
-    reply = {{short_reply.data(), bytes.size()}, {}};
+    reply = {{short_reply.data(), bytes.size()}, type.TypeWith(nullptr)};
   }
 
   Envelope* long_reply = nullptr;

@@ -1,10 +1,10 @@
 // An event on its way: a mailbox node and, in the same buffer, the event's
 // topic and payload. The sender writes it once; the process reads it in place.
 //
-// An envelope is kept small: with up to 24 bytes of text it is one cache line,
-// and the cost of a message between two processors is the number of lines that
-// it moves. So an envelope holds sizes instead of pointers; the plugin's
-// actord_event is made when the step begins.
+// An envelope with up to 24 bytes of text is one cache line: a message between
+// two processors costs as much as the lines that it moves. So an envelope holds
+// sizes instead of pointers; the plugin's actord_event is made when the step
+// begins.
 //
 // Ownership: the holder of the pointer; the mailbox while it is queued.
 // Thread-safety: one thread at a time; handed over through the mailbox.
@@ -102,7 +102,7 @@ struct Envelope {
   // The payload, topic and content type follow the envelope, in this order.
   uint32_t payload_bytes = 0;
   uint16_t topic_bytes = 0;
-  uint16_t content_type_bytes = 0;
+  HeldType content_type;
   uint16_t type;  // decides which member of the union is in use
   // The owner who is charged for a message, or a chain, in a mailbox
   // (OwnerLimits); kNobody: no owner. Delivery writes it; the turn that takes
@@ -115,7 +115,7 @@ struct Envelope {
   };
 
   // An envelope without text.
-  explicit Envelope(uint16_t event_type) : Envelope(event_type, 0, 0, 0) {}
+  explicit Envelope(uint16_t event_type) : Envelope(event_type, 0, 0, {}) {}
 
   // An event with copies of `topic` and `payload` in one buffer. Precondition:
   // Fits(payload, kPayloadLimitMaxBytes), and a topic of at most kMaxLabelBytes
@@ -126,17 +126,17 @@ struct Envelope {
     ACTORD_ASSERT_HOT(topic.size() <= kMaxLabelBytes + kMaxHeaderBytes &&
                           Fits(payload, kPayloadLimitMaxBytes),
                       "envelope.h: topic and payload fit");
-    const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
-                         payload.content_type.size;
+    const HeldType content_type(payload.content_type);
+    const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size;
     // This path makes no calls, so that it saves no registers.
     const bool is_short = payload.bytes.size <= detail::kShortBytes &&
                           topic.size() <= detail::kShortBytes &&
-                          payload.content_type.size == 0;
+                          content_type.bytes() == 0;
     if (!is_short || !cache.IsAtHand(bytes)) {
       return CreateSlowly(cache, type, topic, payload);
     }
     auto* envelope = new (cache.AllocateAtHand(bytes))
-        Envelope(type, topic.size(), payload.bytes.size, 0);
+        Envelope(type, topic.size(), payload.bytes.size, content_type);
     char* free = envelope->content();
     Copy(View(payload.bytes), free);
     Copy(topic, free);
@@ -147,7 +147,7 @@ struct Envelope {
   // content().
   static Envelope* CreateFor(BufferCache& cache, uint16_t type, size_t bytes) {
     return new (cache.Allocate(sizeof(Envelope) + bytes))
-        Envelope(type, 0, bytes, 0);
+        Envelope(type, 0, bytes, {});
   }
   char* content() { return reinterpret_cast<char*>(this + 1); }
   [[nodiscard]] const char* content() const {
@@ -159,25 +159,30 @@ struct Envelope {
     cache.Deallocate(envelope, envelope->bytes_used());
   }
 
-  // Size of the buffer for an envelope with `topic` and `payload`.
+  // The bytes of `topic` and `payload` in an envelope, and those of its buffer.
+  static size_t TextBytes(std::string_view topic,
+                          const actord_payload& payload) {
+    return topic.size() + payload.bytes.size +
+           HeldType(payload.content_type).bytes();
+  }
   static size_t BytesFor(std::string_view topic,
                          const actord_payload& payload) {
-    return BufferCache::RoundUp(sizeof(Envelope) + topic.size() +
-                                payload.bytes.size + payload.content_type.size);
+    return BufferCache::RoundUp(sizeof(Envelope) + TextBytes(topic, payload));
   }
 
   // The whole envelope is in one cache line.
   [[nodiscard]] bool IsOfOneLine() const {
     return bytes_used() <= kBufferUnitBytes;
   }
-  // Replaces payload, topic and content type by a payload of `bytes`.
-  // Precondition: IsOfOneLine(), and `bytes` has at most kOneLineTextBytes.
-  void ReplaceText(std::string_view bytes) {
-    ACTORD_ASSERT_HOT(IsOfOneLine() && bytes.size() <= kOneLineTextBytes,
+  // Replaces the whole text. Precondition: IsOfOneLine(), and
+  // at most kOneLineTextBytes of payload and content type.
+  void ReplaceText(std::string_view bytes, HeldType type_of_bytes) {
+    ACTORD_ASSERT_HOT(IsOfOneLine() && bytes.size() <= kOneLineTextBytes &&
+                          type_of_bytes.bytes() == 0,
                       "envelope.h: the buffer has room for the text");
     payload_bytes = static_cast<uint32_t>(bytes.size());
     topic_bytes = 0;
-    content_type_bytes = 0;
+    content_type = type_of_bytes;
     detail::CopyBytes(content(), bytes.data(), bytes.size());
   }
 
@@ -195,7 +200,7 @@ struct Envelope {
   }
   [[nodiscard]] actord_payload payload() const {
     return {{content(), payload_bytes},
-            {content() + payload_bytes + topic_bytes, content_type_bytes}};
+            content_type.TypeWith(content() + payload_bytes + topic_bytes)};
   }
   // The header of a call, a logged message, an exit or a linked end.
   template <typename Header>
@@ -211,8 +216,7 @@ struct Envelope {
 
   // Write the event that the plugin sees, which refers to this buffer. They
   // write field by field, because copying a value that was just assembled
-  // elsewhere stalls the processor. WriteMessage is for ACTORD_EVENT_MESSAGE,
-  // WriteOther for all other types.
+  // stalls the processor. WriteMessage is for ACTORD_EVENT_MESSAGE.
   void WriteMessage(actord_event& event) const {
     WriteAsMessage(event);
     WriteContent(event);
@@ -238,10 +242,10 @@ struct Envelope {
 
  private:
   Envelope(uint16_t event_type, size_t topic, size_t payload,
-           size_t content_type)
+           HeldType type_of_payload)
       : payload_bytes(static_cast<uint32_t>(payload)),
         topic_bytes(static_cast<uint16_t>(topic)),
-        content_type_bytes(static_cast<uint16_t>(content_type)),
+        content_type(type_of_payload),
         type(event_type) {
     WillWrite(this);
     if (event_type == ACTORD_EVENT_MESSAGE || event_type == kEventCall ||
@@ -255,18 +259,19 @@ struct Envelope {
   [[gnu::noinline]] static Envelope* CreateSlowly(
       BufferCache& cache, uint16_t type, std::string_view topic,
       const actord_payload& payload) {
-    const size_t bytes = sizeof(Envelope) + topic.size() + payload.bytes.size +
-                         payload.content_type.size;
-    auto* envelope = new (cache.Allocate(bytes)) Envelope(
-        type, topic.size(), payload.bytes.size, payload.content_type.size);
+    const HeldType content_type(payload.content_type);
+    auto* envelope =
+        new (cache.Allocate(sizeof(Envelope) + TextBytes(topic, payload)))
+            Envelope(type, topic.size(), payload.bytes.size, content_type);
     char* free = envelope->content();
     Copy(View(payload.bytes), free);
     Copy(topic, free);
-    Copy(View(payload.content_type), free);
+    if (content_type.bytes() != 0) Copy(View(payload.content_type), free);
     return envelope;
   }
   [[nodiscard]] size_t bytes_used() const {
-    return sizeof(Envelope) + payload_bytes + topic_bytes + content_type_bytes;
+    return sizeof(Envelope) + payload_bytes + topic_bytes +
+           content_type.bytes();
   }
   void WriteAsMessage(actord_event& event) const {
     event.type = ACTORD_EVENT_MESSAGE;
@@ -280,8 +285,8 @@ struct Envelope {
     event.payload.bytes.size = payload_bytes;
     event.topic.data = bytes + payload_bytes;
     event.topic.size = topic_bytes;
-    event.payload.content_type.data = bytes + payload_bytes + topic_bytes;
-    event.payload.content_type.size = content_type_bytes;
+    event.payload.content_type =
+        content_type.TypeWith(bytes + payload_bytes + topic_bytes);
     event.call = 0;
     event.reason = 0;
     event.reserved = 0;
@@ -324,17 +329,15 @@ struct Envelope {
 };
 static_assert(sizeof(Envelope) + kOneLineTextBytes == kBufferUnitBytes);
 
-// A private list, first in, first out. The list is a ring: the link of the last
-// envelope leads to the first.
+// A private list, first in, first out: a ring, whose last link leads to the
+// first.
 class EnvelopeList {
  public:
   [[nodiscard]] bool empty() const { return last_ == nullptr; }
-  // Null: the list is empty.
-  [[nodiscard]] Envelope* head() const {
+  [[nodiscard]] Envelope* head() const {  // null: the list is empty
     return last_ == nullptr ? nullptr : last_->Next();
   }
-  // The envelope behind `envelope`, which is in the list; null: `envelope` is
-  // the last.
+  // The envelope behind `envelope`, which is in the list; null: it is the last.
   Envelope* After(const Envelope* envelope) const {
     return envelope == last_ ? nullptr : envelope->Next();
   }
@@ -380,16 +383,14 @@ class Content {
   Content& operator=(const Content&) = delete;
   ~Content() = default;
 
-  // Null: there is no envelope.
-  [[nodiscard]] Envelope* get() const { return envelope_; }
+  [[nodiscard]] Envelope* get() const { return envelope_; }  // null: none
   Envelope* operator->() const { return envelope_; }
   Envelope& operator*() const { return *envelope_; }
   explicit operator bool() const { return envelope_ != nullptr; }
 
   // The caller owns the envelope from now on.
   Envelope* Take() { return std::exchange(envelope_, nullptr); }
-  // Take, without the store of the null, for a content that nothing reads
-  // again.
+  // Take, without the store of the null: nothing reads the content again.
   [[nodiscard]] Envelope* TakeLast() { return envelope_; }
 
  private:

@@ -18,7 +18,7 @@ void Inbox::FreeEnvelopes(std::span<Envelope* const> envelopes) {
       envelopes, [](const Envelope& envelope) { return envelope.bytes(); },
       [](const Envelope& envelope) {
         return envelope.payload_bytes | uint64_t{envelope.topic_bytes} << 32 |
-               uint64_t{envelope.content_type_bytes} << 48;
+               uint64_t{envelope.content_type.value()} << 48;
       });
 }
 

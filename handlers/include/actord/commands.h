@@ -69,9 +69,7 @@ class Sleep {
   }
 
   [[nodiscard]] std::string_view command() const { return "timer.sleep"; }
-  [[nodiscard]] Payload payload() const {
-    return std::string_view(text_, size_);
-  }
+  [[nodiscard]] Payload payload() const { return {{text_, size_}, {}}; }
 
  private:
   static constexpr uint64_t kNsPerMs = 1'000'000;
@@ -116,7 +114,7 @@ class Spawn {
   }
 
   [[nodiscard]] std::string_view command() const { return "process.spawn"; }
-  [[nodiscard]] Payload payload() const { return json_; }
+  [[nodiscard]] Payload payload() const { return {json_, {}}; }
 
  private:
   std::string json_;
@@ -135,7 +133,7 @@ class Send {
   }
 
   [[nodiscard]] std::string_view command() const { return "process.send"; }
-  [[nodiscard]] Payload payload() const { return json_; }
+  [[nodiscard]] Payload payload() const { return {json_, {}}; }
 
  private:
   std::string json_;
@@ -149,7 +147,7 @@ class Send {
 // the process has ended, use a monitor or a link.
 class EndProcess {
  public:
-  [[nodiscard]] Payload payload() const { return json_; }
+  [[nodiscard]] Payload payload() const { return {json_, {}}; }
 
  protected:
   EndProcess(std::string_view pid, std::string_view reason) {
@@ -179,7 +177,7 @@ class Terminate : public EndProcess {
 // A command with a single text field.
 class OneText {
  public:
-  [[nodiscard]] Payload payload() const { return json_; }
+  [[nodiscard]] Payload payload() const { return {json_, {}}; }
 
  protected:
   OneText(std::string_view field, std::string_view text) {
@@ -256,7 +254,7 @@ class SendToGroup {
   }
 
   [[nodiscard]] std::string_view command() const { return "group.send"; }
-  [[nodiscard]] Payload payload() const { return json_; }
+  [[nodiscard]] Payload payload() const { return {json_, {}}; }
 
  private:
   std::string json_;
@@ -272,7 +270,7 @@ class Log {
   }
 
   [[nodiscard]] std::string_view command() const { return "log.write"; }
-  [[nodiscard]] Payload payload() const { return json_; }
+  [[nodiscard]] Payload payload() const { return {json_, {}}; }
 
  private:
   std::string json_;
@@ -288,7 +286,7 @@ class ReadFile {
   }
 
   [[nodiscard]] std::string_view command() const { return "file.read"; }
-  [[nodiscard]] Payload payload() const { return json_; }
+  [[nodiscard]] Payload payload() const { return {json_, {}}; }
 
  private:
   std::string json_;

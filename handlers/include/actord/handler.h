@@ -294,8 +294,10 @@ class [[nodiscard]] Reply {
  public:
   // An empty result.
   Reply() = default;
-  // A result. An empty content type means "application/json".
-  Reply(std::string bytes, std::string content_type = {})  // NOLINT
+  // A result: text/plain.
+  Reply(std::string text)  // NOLINT: implicit by intent
+      : Reply(OwnedPayload(std::move(text))) {}
+  Reply(std::string bytes, std::string content_type)
       : bytes_(std::move(bytes)), content_type_(std::move(content_type)) {}
   Reply(OwnedPayload result)  // NOLINT: implicit by intent
       : bytes_(std::move(result.bytes)),
@@ -324,6 +326,10 @@ class [[nodiscard]] Reply {
 
   static Reply Text(std::string text) {
     return Reply(std::move(text), "text/plain");
+  }
+  // `text` must be valid JSON; it is not checked.
+  static Reply Json(std::string text) {
+    return Reply(OwnedPayload::Json(std::move(text)));
   }
 
   // kOk: bytes() is the result. Otherwise bytes() is the error's text.

@@ -20,10 +20,11 @@
 
 namespace actord {
 
-// INVALID_ARGUMENT if the payload has another content type, or is not valid
-// JSON; the error's text names the position.
+// INVALID_ARGUMENT if the payload is neither JSON nor text/plain by its content
+// type, or is not valid JSON; the error's text names the position. (A text is
+// accepted because a sender without a JSON library writes JSON as text.)
 inline Result<nlohmann::json> ParseJson(const Payload& payload) {
-  if (!payload.is_json()) {
+  if (!payload.is_json() && payload.content_type != "text/plain") {
     return Status(Code::kInvalidArgument,
                   "the payload is " + std::string(payload.content_type) +
                       ", not application/json");

@@ -19,15 +19,16 @@
 
 namespace actord {
 
-// Bytes with their content type. An empty content type means
-// "application/json". Converts from every type that converts to a string or a
-// Payload, by copying; a std::string can be moved in.
+// Bytes with their content type, as Payload. Converts from every type that
+// converts to a string or a Payload, by copying; a std::string can be moved in.
 struct OwnedPayload {
   std::string bytes;
   std::string content_type;
 
   OwnedPayload() = default;
-  OwnedPayload(std::string payload_bytes, std::string type = {})  // NOLINT
+  OwnedPayload(std::string text)  // NOLINT: implicit by intent
+      : bytes(std::move(text)), content_type(Payload(bytes).content_type) {}
+  OwnedPayload(std::string payload_bytes, std::string type)
       : bytes(std::move(payload_bytes)), content_type(std::move(type)) {}
   OwnedPayload(const Payload& payload)  // NOLINT: implicit by intent
       : bytes(payload.bytes), content_type(payload.content_type) {}
@@ -35,10 +36,14 @@ struct OwnedPayload {
   requires(std::convertible_to<const Text&, std::string_view> &&
            !std::same_as<Text, std::string>)
       OwnedPayload(const Text& text)  // NOLINT: implicit by intent
-      : bytes(std::string_view(text)) {}
+      : OwnedPayload(Payload(std::string_view(text))) {}
 
   static OwnedPayload Text(std::string text) {
     return {std::move(text), "text/plain"};
+  }
+  // `text` must be valid JSON; it is not checked.
+  static OwnedPayload Json(std::string text) {
+    return {std::move(text), "application/json"};
   }
   static OwnedPayload Binary(std::string bytes) {
     return {std::move(bytes), "application/octet-stream"};

@@ -83,9 +83,10 @@ struct Pid : actord_pid {
   }
 };
 
-// Bytes with their content type. An empty content type means
-// "application/json". A view: copy the data to keep it. Anything that converts
-// to std::string_view converts to a Payload.
+// Bytes with their content type. A view: copy the data to keep it. Anything
+// that converts to std::string_view converts to a Payload of type text/plain;
+// an empty text has no type. Json(text) and JsonPayload (json.h) make JSON. An
+// empty content type means "application/json".
 struct Payload {
   std::string_view bytes;
   std::string_view content_type;
@@ -94,7 +95,7 @@ struct Payload {
   template <typename Text>
   requires std::convertible_to<const Text&, std::string_view>
   constexpr Payload(const Text& text)  // NOLINT: implicit by intent
-      : bytes(text) {}
+      : bytes(text), content_type(bytes.empty() ? "" : "text/plain") {}
   constexpr Payload(std::string_view payload_bytes, std::string_view type)
       : bytes(payload_bytes), content_type(type) {}
   Payload(const actord_payload& payload)  // NOLINT: the same thing
@@ -103,6 +104,10 @@ struct Payload {
 
   static constexpr Payload Text(std::string_view text) {
     return {text, "text/plain"};
+  }
+  // `text` must be valid JSON; it is not checked.
+  static constexpr Payload Json(std::string_view text) {
+    return {text, "application/json"};
   }
   static constexpr Payload Binary(std::string_view bytes) {
     return {bytes, "application/octet-stream"};

@@ -186,9 +186,9 @@ class Account : public actord::Process {
     balance_ -= amount;
     // Without a timeout: only the other account knows whether it has the
     // amount.
-    const actord::Tag tag =
-        out.Call(*to, "credit", json{{"id", id}, {"amount", amount}}.dump(),
-                 {.timeout = actord::Duration::max()});
+    const actord::Tag tag = out.Call(
+        *to, "credit", actord::JsonPayload({{"id", id}, {"amount", amount}}),
+        {.timeout = actord::Duration::max()});
     transfers_[tag] = {id, amount, event.call()};
   }
 
@@ -216,7 +216,8 @@ class Account : public actord::Process {
   }
 
   void Answer(actord::CallId call, actord::StepOutput& out) const {
-    if (call != 0) out.Reply(call, json{{"balance", balance_}}.dump());
+    if (call != 0)
+      out.Reply(call, actord::JsonPayload({{"balance", balance_}}));
   }
   // For the parts of OnMessage; Step answers the sender.
   [[noreturn]] static void Reject(actord::Code code, std::string why) {

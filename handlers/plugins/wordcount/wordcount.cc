@@ -8,6 +8,7 @@
 // same count are sorted alphabetically.
 #include <actord/commands.h>
 #include <actord/excerpt.h>
+#include <actord/json.h>
 #include <actord/plugin.h>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ class Chunk : public actord::Process {
         ++counts[std::exchange(word, {})];
       }
     }
-    out.Send(out.parent(), "counts", nlohmann::json(counts).dump());
+    out.Send(out.parent(), "counts", actord::JsonPayload(counts));
     out.Done();
   }
 
@@ -127,7 +128,7 @@ class WordCount : public actord::Process {
     out.Yield(actord::commands::Sleep(std::chrono::minutes(1)));
   }
 
-  std::string Result() const {
+  actord::OwnedPayload Result() const {
     std::vector<std::pair<std::string, uint64_t>> words(counts_.begin(),
                                                         counts_.end());
     std::stable_sort(words.begin(), words.end(),
@@ -138,9 +139,10 @@ class WordCount : public actord::Process {
       total += count;
       if (top.size() < top_) top.push_back({{"word", word}, {"count", count}});
     }
-    return nlohmann::ordered_json(
-               {{"words", total}, {"distinct", words.size()}, {"top", top}})
-        .dump();
+    return actord::OwnedPayload::Json(
+        nlohmann::ordered_json(
+            {{"words", total}, {"distinct", words.size()}, {"top", top}})
+            .dump());
   }
 
   std::string path_, text_;

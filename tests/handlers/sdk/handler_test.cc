@@ -111,15 +111,17 @@ TEST(Reply, IsMadeOfResults) {
   const OwnedPayload owned("3", "text/csv");
   const Payload view = Payload::Text("4");
   same({}, "", "");
-  same("1", "1", "");
-  same(text, "2", "");
-  same(std::string_view(text), "2", "");
+  same("1", "1", "text/plain");
+  same(text, "2", "text/plain");
+  same(std::string_view(text), "2", "text/plain");
+  same(std::string(), "", "");
+  same(Reply::Json("{}"), "{}", "application/json");
   same({"2", "text/html"}, "2", "text/html");
   same(owned, "3", "text/csv");
   same(OwnedPayload::Binary("5"), "5", "application/octet-stream");
   same(view, "4", "text/plain");
   same(Result<>(owned), "3", "text/csv");
-  same(Result<std::string>(text), "2", "");
+  same(Result<std::string>(text), "2", "text/plain");
   same(Result<Payload>(view), "4", "text/plain");
   same(Status(), "", "");
 }

@@ -62,5 +62,35 @@ TEST(Message, ShowsWhatTheEventShowed) {
   }
 }
 
+TEST(ContentType, OfATextIsTextPlain) {
+  const std::string text = "text";
+  const char* const literal = "text";
+  for (const Payload& payload :
+       {Payload("text"), Payload(text), Payload(std::string_view(text)),
+        Payload(literal), OwnedPayload("text").view(),
+        OwnedPayload(text).view(), OwnedPayload(literal).view()}) {
+    EXPECT_EQ(payload.content_type, "text/plain");
+    EXPECT_FALSE(payload.is_json());
+  }
+  OwnedPayload moved(std::string(100, 't'));
+  EXPECT_EQ(moved.content_type, "text/plain");
+  EXPECT_EQ(moved.bytes.size(), 100);
+}
+
+TEST(ContentType, OfAnEmptyTextIsEmpty) {
+  EXPECT_EQ(Payload("").content_type, "");
+  EXPECT_EQ(Payload(std::string()).content_type, "");
+  EXPECT_EQ(OwnedPayload(std::string()).content_type, "");
+}
+
+TEST(ContentType, OfJsonIsJson) {
+  EXPECT_TRUE(Payload::Json("{}").is_json());
+  EXPECT_TRUE(OwnedPayload::Json("{}").is_json());
+  EXPECT_EQ(OwnedPayload::Json("{}").content_type, "application/json");
+  // The type that is given is kept, even an empty one.
+  EXPECT_EQ(OwnedPayload("{}", "").content_type, "");
+  EXPECT_EQ(OwnedPayload(Payload("x", "image/png")).content_type, "image/png");
+}
+
 }  // namespace
 }  // namespace actord
