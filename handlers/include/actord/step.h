@@ -5,6 +5,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/log_level.h>
 #include <actord/values.h>
 
 #include <concepts>
@@ -188,6 +189,18 @@ class StepOutput : public StepContext {
     Require(offsetof(actord_step_api, publish));
     const actord_message publication = detail::MakeMessage(topic, payload);
     step_->api->publish(step_, &publication);
+  }
+
+  // Writes a line into the daemon's log, without a wait and without a
+  // completion. The line begins with the PID, the type and the name of this
+  // process. A text above 15 KiB is cut, and the line says how many bytes are
+  // missing. As the other effects it happens when the step has succeeded: a
+  // step that fails writes nothing, a durable process writes when the step is
+  // on the disk, and a recovery writes nothing again. Throws if the daemon is
+  // too old.
+  void Log(LogLevel level, std::string_view text) {
+    Require(offsetof(actord_step_api, log));
+    step_->api->log(step_, static_cast<int32_t>(level), detail::ToAbi(text));
   }
 
   // Starts a process and returns its PID; messages can be sent to it at once.
