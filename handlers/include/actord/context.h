@@ -268,6 +268,7 @@ class Context {
 
  private:
   friend class detail::CoroutineBody;
+  friend class TaskGroup;
   friend class ReceiveAwaiter;
   friend class RunAwaiter;
   friend class CallAwaiter;

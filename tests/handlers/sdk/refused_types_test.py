@@ -130,6 +130,8 @@ CASES = [
      "co_await std::move(name)"),
     ("CoroutineProcess", WAITS + "auto wait = ctx.Sleep({});"
      " co_await std::move(wait); }", None),
+    ("CoroutineProcess", WAITS + "actord::TaskGroup group(ctx, 2);"
+     " co_await group.Wait(); }", None),
     ("Handler", COMMAND + "actord::Reply Handle(const actord::Command&)"
      " { return {}; }", None, HANDLER),
     ("Handler", COMMAND + "actord::Result<> Handle(const actord::Command&)"
