@@ -238,7 +238,7 @@ void Puppet::Reply(std::string_view rest, StepOutput& out) {
 // `+keep`, `+priority=N` or `+monitor=LABEL`.
 void Puppet::Spawn(std::string_view rest, StepOutput& out) {
   const TypeAndMethod of = TakeType(rest);
-  SpawnOptions options;
+  ChildOptions options;
   std::string monitor;
   Tag tag = 0;
   while (const auto option = TakeOption(rest)) {

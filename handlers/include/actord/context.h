@@ -159,7 +159,7 @@ class Context {
   [[nodiscard]] Pid Spawn(std::string_view process_type,
                           std::string_view method = {},
                           const Payload& input = {},
-                          const SpawnOptions& options = {}) {
+                          const ChildOptions& options = {}) {
     return step_ ? out().Spawn(process_type, method, input, options) : Pid();
   }
 

@@ -140,7 +140,7 @@ class BasicPuppet : public actord::Process {
       held_ = 0;
     } else if (topic == "spawn" || topic == "tied" || topic == "linked") {
       actord::Tag monitor = 0;
-      actord::SpawnOptions options;
+      actord::ChildOptions options;
       options.link = topic == "linked";
       if (topic == "tied") options.monitor = &monitor;
       const std::string_view type = Word(text);
