@@ -134,6 +134,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                .clock = clock,
                .buffers = buffers,
                .processes = processes,
+               .process_log = process_log,
                .scheduler = scheduler,
                .broker = broker,
                .lifetimes = lifetimes,
