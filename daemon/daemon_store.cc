@@ -181,6 +181,9 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
   options.log = [this](runtime::LogLevel level, std::string_view message) {
     logger_.Log(level, message);
   };
+  options.has_level = [this](runtime::LogLevel level) {
+    return level >= logger_.level();
+  };
   options.failed = [this](const runtime::ProcessFailure& failure) {
     failure_lines_.Add(failure);
   };

@@ -94,6 +94,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       labels(processes.mailbox_bytes_of()),
       lifecycle_log(limits, clock, &labels),
       names(processes),
+      process_log(options, processes, names),
       groups(processes),
       ties(processes, delivery),
       failures(limits, clock, names, ties, options.failed),
@@ -101,8 +102,8 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       lifetimes(processes, scheduler, delivery, clock),
       admission(catalog, limits, clock, processes, durable.get(), scheduler,
                 names, labels, lane, state),
-      host(options, limits, clock, durable.get(), delivery, broker, admission,
-           names, groups, ties, lane),
+      host(limits, clock, durable.get(), delivery, broker, admission, names,
+           groups, ties, process_log, lane),
       pool(options.blocking_threads, options.blocking_queue),
       dispatcher(catalog, limits, clock, broker, tasks, pool, lane),
       kept_calls(durable == nullptr
@@ -133,6 +134,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                .clock = clock,
                .buffers = buffers,
                .processes = processes,
+               .process_log = process_log,
                .scheduler = scheduler,
                .broker = broker,
                .lifetimes = lifetimes,
@@ -153,8 +155,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       "core.h: the options are resolved");
   if (durable != nullptr) {
     durable->releases().OnCaughtUp([this] { parked->EnqueueAll(); });
-    processes.SetWake(
-        [this](const Pid& pid, Owner by) { return Wake(pid, by); });
+    processes.SetWake([this](const Pid& id, Owner by) { return Wake(id, by); });
   }
   for (size_t i = 0; i < scheduler.size(); ++i) {
     scheduler.queue(i).timers.SetIsWanted([this](uint64_t timer) {
@@ -165,10 +166,9 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
 
 std::shared_ptr<ProcessRunner> Runtime::Core::MakeRunner(
     Lane& thread_lane, BlockingCalls& blocking_calls) {
-  auto turns =
-      std::make_shared<ThreadTurns>(*this, thread_lane, blocking_calls);
-  ProcessRunner* const runner = &turns->runner;
-  return {std::move(turns), runner};
+  auto all = std::make_shared<ThreadTurns>(*this, thread_lane, blocking_calls);
+  ProcessRunner* const runner = &all->runner;
+  return {std::move(all), runner};
 }
 
 Runtime::Core::~Core() {

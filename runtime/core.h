@@ -149,6 +149,7 @@ class Runtime::Core {
   LabelTable labels;
   LifecycleLog lifecycle_log;
   Names names;
+  ProcessLog process_log;
   Groups groups;
   Ties ties;
   Failures failures;

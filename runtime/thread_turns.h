@@ -37,11 +37,11 @@ class Runtime::Core::ThreadTurns {
               .beginning =
                   Beginning(parts.caller, core.lifetimes, core.lifecycle_log,
                             core.orders, core.limits, lane),
-              .applier =
-                  Applier(Applier::Owners(core.dispatcher, core.calls,
-                                          core.ties, core.broker, core.topics),
-                          core.delivery, core.processes, core.scheduler,
-                          core.undelivered, lane),
+              .applier = Applier(
+                  Applier::Owners(core.dispatcher, core.calls, core.ties,
+                                  core.broker, core.topics, core.process_log),
+                  core.delivery, core.processes, core.scheduler,
+                  core.undelivered, lane),
               .upgrader = Upgrader(parts.inbox, parts.caller, core.broker,
                                    core.options.log, lane),
               .teardown =
@@ -65,6 +65,7 @@ class Runtime::Core::ThreadTurns {
                                           .calls = core.calls,
                                           .ties = core.ties,
                                           .topics = core.topics,
+                                          .process_log = core.process_log,
                                           .lifetimes = core.lifetimes,
                                           .lifecycle_log = core.lifecycle_log,
                                           .undelivered = core.undelivered,

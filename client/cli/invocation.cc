@@ -114,13 +114,22 @@ namespace {
 // The daemon speaks to all clients, and names calls; a user of actorctl has
 // commands.
 std::string InCommands(absl::string_view message) {
-  return absl::StrReplaceAll(message,
-                             {{"; GetStatus lists the known types",
-                               "; \"actorctl status\" lists the known types"},
-                              {"; GetStatus lists its methods",
-                               "; \"actorctl status\" lists its methods"},
-                              {", as ListDeadLetters tells it",
-                               "; \"actorctl dead-letters\" lists the ids"}});
+  return absl::StrReplaceAll(
+      message,
+      {{"; GetStatus lists the known types",
+        "; \"actorctl status\" lists the known types"},
+       {"; GetStatus lists its methods",
+        "; \"actorctl status\" lists its methods"},
+       {", as ListDeadLetters tells it",
+        "; \"actorctl dead-letters\" lists the ids"},
+       {"comes from Submit or ListProcesses",
+        "comes from \"actorctl submit\" or "
+        "\"actorctl ps\""},
+       {"comes from ListYields or Work", "comes from \"actorctl yields\""},
+       {"commands.external; see GetStatus",
+        "commands.external; see \"actorctl status\""},
+       {"calls of LoadPlugin wait already",
+        "plugins wait to be loaded already"}});
 }
 
 }  // namespace

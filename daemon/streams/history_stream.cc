@@ -27,6 +27,8 @@ v1::HistoryKind ToProto(HistoryKind kind) {
                 v1::HISTORY_KIND_SEND);
   static_assert(static_cast<int>(HistoryKind::kPublish) + 1 ==
                 v1::HISTORY_KIND_PUBLISH);
+  static_assert(static_cast<int>(HistoryKind::kLog) + 1 ==
+                v1::HISTORY_KIND_LOG);
   return static_cast<v1::HistoryKind>(static_cast<int>(kind) + 1);
 }
 

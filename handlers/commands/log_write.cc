@@ -32,8 +32,7 @@ Reply LogWrite::Handle(const Command& command) const {
   if (!level) json.Refuse("level \"" + Excerpt(level_text) + "\" is not known");
   if (!json.status().ok()) return json.status();
 
-  host_.Log(*level,
-            "process " + host_.FormatPid(command.from()) + ": " + message);
+  host_.Log(*level, command.from(), message);
   return {};
 }
 

@@ -2,8 +2,9 @@
 //
 //   {"level": "debug" | "info" | "warning" | "error", "message": text}
 //
-// "message" is required; "level" is "info" by default. The line names the
-// process. Completes with an empty result.
+// "message" is required; "level" is "info" by default. The line begins
+// with the PID, the type and the name of the process. Completes with an empty
+// result.
 //
 // Thread-safety: stateless.
 #pragma once

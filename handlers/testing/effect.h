@@ -64,7 +64,8 @@ struct Effect {
     kLink,
     kUnlink,
     kCancelYield,
-    kPublish
+    kPublish,
+    kLog
   };
 
   Kind kind = Kind::kSend;
@@ -83,6 +84,8 @@ struct Effect {
   uint64_t timeout_ns = 0;
   // The work policy of a yield.
   WorkPolicy policy;
+  // The level of a line of the log.
+  int32_t level = 0;
   // The priority of a spawn, whose type is `name`, method `holder` and input
   // `payload`.
   int priority = 0;

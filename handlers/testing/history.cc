@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "handlers/rules/log_text.h"
 #include "handlers/testing/world.h"
 
 namespace actord::testing {
@@ -20,7 +21,7 @@ bool IsSame(const Effect& a, const Effect& b) {
   return a.kind == b.kind && a.to == b.to && a.tag == b.tag &&
          a.status == b.status && a.name == b.name && a.holder == b.holder &&
          a.payload == b.payload && a.timeout_ns == b.timeout_ns &&
-         a.policy == b.policy && a.priority == b.priority;
+         a.policy == b.policy && a.priority == b.priority && a.level == b.level;
 }
 
 // Both texts, cut so that the first difference is visible.
@@ -95,6 +96,9 @@ std::string Describe(const Effect& effect, const Effect& other) {
       return "cancels the yield " + tag;
     case Effect::Kind::kPublish:
       return "publishes '" + effect.name + "' " + payload;
+    case Effect::Kind::kLog:
+      return "logs " + payload + " as " +
+             std::string(rules::LogLevelName(effect.level));
   }
   return "?";
 }

@@ -3,11 +3,12 @@
 #include <actord/pid_text.h>
 #include <actord/text.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
+
+#include "handlers/rules/log_text.h"
 
 namespace actord::testing {
 namespace {
@@ -27,10 +28,16 @@ World& Of(const actord_host* host) {
 }
 
 void Log(const actord_host* host, int32_t level, actord_bytes message) {
-  const auto clamped =
-      std::clamp<int32_t>(level, ACTORD_LOG_DEBUG, ACTORD_LOG_ERROR);
+  Of(host).log.push_back({static_cast<LogLevel>(rules::LogLevelOf(level)),
+                          std::string(detail::View(message))});
+}
+
+void LogFor(const actord_host* host, int32_t level, const actord_pid* pid,
+            actord_bytes message) {
+  std::string shortened;
   Of(host).log.push_back(
-      {static_cast<LogLevel>(clamped), std::string(detail::View(message))});
+      {static_cast<LogLevel>(rules::LogLevelOf(level)),
+       std::string(rules::LogText(detail::View(message), shortened)), *pid});
 }
 
 uint64_t Now(const actord_host* host) { return Of(host).now_ns; }
@@ -197,7 +204,8 @@ Harness::World::Host::Host(World& served)
                   .leave_group = LeaveGroup,
                   .group_members = GroupMembers,
                   .cancel = CancelProcess,
-                  .terminate = TerminateProcess},
+                  .terminate = TerminateProcess,
+                  .log_for = LogFor},
       world(served) {}
 
 }  // namespace actord::testing

@@ -247,6 +247,7 @@ const actord_step_api kApi = {
       return StepCall::Of(step).FindName(detail::View(name));
     },
     .publish = StepCall::Publish,
+    .log = StepCall::Log,
 };
 
 }  // namespace

@@ -70,6 +70,8 @@ struct StepCall : actord_step {
   Pid FindName(std::string_view name);
   // Adds the publication to the effects.
   static void Publish(actord_step* step, const actord_message* publication);
+  // Adds the line of the log to the effects.
+  static void Log(actord_step* step, int32_t level, actord_bytes text);
   // Reserves a child; empty(): there is no room.
   Pid NewChild(const actord_spawn& spawn, int priority);
   int32_t Adopt(Tag tag);

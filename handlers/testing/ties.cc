@@ -2,6 +2,7 @@
 // groups.
 #include <utility>
 
+#include "handlers/rules/log_text.h"
 #include "handlers/rules/process_rules.h"
 #include "handlers/testing/step.h"
 #include "handlers/testing/world.h"
@@ -187,6 +188,17 @@ void StepCall::Publish(actord_step* step, const actord_message* publication) {
   effect.kind = Effect::Kind::kPublish;
   effect.name = detail::View(publication->topic);
   effect.payload = OwnedPayload(Payload(publication->payload));
+}
+
+void StepCall::Log(actord_step* step, int32_t level, actord_bytes text) {
+  StepCall& call = Of(step);
+  if (!call.MayAct()) return;
+  Effect& effect = call.effects.emplace_back();
+  effect.kind = Effect::Kind::kLog;
+  effect.level = rules::LogLevelOf(level);
+  std::string shortened;
+  effect.payload = OwnedPayload(
+      Payload::Text(rules::LogText(detail::View(text), shortened)));
 }
 
 Pid StepCall::FindName(std::string_view name) {

@@ -293,6 +293,10 @@ void Harness::World::Commit(Record& record, Effect effect) {
       published.push_back(
           {record.pid, std::move(effect.name), std::move(effect.payload)});
       break;
+    case Effect::Kind::kLog:
+      log.push_back({static_cast<LogLevel>(effect.level),
+                     std::move(effect.payload.bytes), record.pid});
+      break;
     case Effect::Kind::kCancelYield:
       if (const auto it = record.yields.find(effect.tag);
           it != record.yields.end()) {

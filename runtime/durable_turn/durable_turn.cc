@@ -41,6 +41,7 @@ DurableTurn::DurableTurn(const Shared& shared, LiveWorld& world,
                         .calls = shared.calls,
                         .ties = shared.ties,
                         .topics = shared.topics,
+                        .process_log = shared.process_log,
                         .lane = shared.lane},
                        world, sends_, yields_, lane) {}
 

@@ -96,6 +96,7 @@ class DurableTurn {
     Calls& calls;
     Ties& ties;
     Topics& topics;
+    const ProcessLog& process_log;
     Lifetimes& lifetimes;
     LifecycleLog& lifecycle_log;
     const Undelivered& undelivered;

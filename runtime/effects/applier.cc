@@ -44,6 +44,8 @@ Effect* Applier::ApplyOther(Process& process, const Pid& self, Effect* effect,
     owners_.Apply(CancelEffect(*cancel), process, self, lane_);
   } else if (auto* const publish = std::get_if<PublishEffect>(effect)) {
     owners_.Apply(std::move(*publish), process, self, lane_);
+  } else if (auto* const log = std::get_if<LogEffect>(effect)) {
+    owners_.Apply(std::move(*log), process, self, lane_);
   }
   return effect + 1;
 }

@@ -10,6 +10,7 @@
 //   monitor, link    Ties
 //   cancel a yield   YieldBroker
 //   publish          Topics
+//   log a line       ProcessLog
 //
 // Thread-safety: belongs to one thread that runs turns.
 // performance-notes: Rare code moved out.
@@ -25,6 +26,7 @@
 #include "runtime/effects/dispatcher.h"
 #include "runtime/effects/effect_owners.h"
 #include "runtime/effects/undelivered.h"
+#include "runtime/log/process_log.h"
 #include "runtime/process/owner.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
@@ -38,7 +40,8 @@ namespace actord::runtime {
 
 class Applier {
  public:
-  using Owners = EffectOwners<Dispatcher, Calls, Ties, YieldBroker, Topics>;
+  using Owners =
+      EffectOwners<Dispatcher, Calls, Ties, YieldBroker, Topics, ProcessLog>;
 
   Applier(const Owners& owners, Delivery& delivery, ProcessTable& processes,
           Scheduler& scheduler, const Undelivered& undelivered, Lane& lane)

@@ -32,6 +32,8 @@ void DurableApplier::Apply(StepRecord& record, Process& process,
       yields_.Apply(*cancel, process, self, record_at);
     } else if (auto* const publish = std::get_if<PublishEffect>(&effect)) {
       Apply(*publish, step);
+    } else if (auto* const log = std::get_if<LogEffect>(&effect)) {
+      Apply(*log, step);
     }
     ++position;
   }
@@ -122,6 +124,22 @@ void DurableApplier::Apply(PublishEffect& publish, const Step& step) {
        &topics = shared_.topics, &lane = shared_.lane]() mutable {
         topics.Publish(by, std::move(content), lane);
       });
+}
+
+void DurableApplier::Apply(LogEffect& log, const Step& step) {
+  Envelope* const content = log.content.TakeLast();
+  if (shared_.process_log.Has(log.level)) {
+    // The line is made now, because later the process may have lost its name.
+    shared_.durable.releases().After(
+        step.record_at,
+        [level = log.level,
+         line = shared_.process_log.LineOf(step.process, step.self,
+                                           View(content->payload().bytes)),
+         &process_log = shared_.process_log] {
+          process_log.Write(level, line);
+        });
+  }
+  lane_.Free(content);
 }
 
 void DurableApplier::Begin(Process& child, SpawnEffect& spawn,

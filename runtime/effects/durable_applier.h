@@ -1,7 +1,8 @@
 // Applies the effects of a step of a durable process, whose record is in the
 // journal. Effects among durable processes happen at once. All other effects
 // wait until the record is durable: messages to volatile processes, answers,
-// dead letters, tasks, publications, starts of volatile children.
+// dead letters, tasks, publications, lines of the log, starts of volatile
+// children.
 //
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
@@ -13,6 +14,7 @@
 #include "runtime/effects/calls.h"
 #include "runtime/effects/durable_yields.h"
 #include "runtime/effects/logged_sends.h"
+#include "runtime/log/process_log.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/step/live_world.h"
@@ -32,6 +34,7 @@ class DurableApplier {
     Calls& calls;
     Ties& ties;
     Topics& topics;
+    const ProcessLog& process_log;
     Lane& lane;  // for threads that run no workers
   };
   // `world`, `sends`, `yields` and `lane` belong to this thread. All are
@@ -66,6 +69,7 @@ class DurableApplier {
   void Apply(ReplyEffect& reply, const Step& step, uint64_t position);
   void Apply(SpawnEffect& spawn, const Step& step);
   void Apply(PublishEffect& publish, const Step& step);
+  void Apply(LogEffect& log, const Step& step);
   void Begin(Process& child, SpawnEffect& spawn, const Step& step);
 
   const Shared shared_;

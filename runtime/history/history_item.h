@@ -59,6 +59,7 @@ enum class HistoryKind : uint8_t {
   kUpToHere,     // everything before `position` was shown
   // An effect, as kSend.
   kPublish,  // name: topic
+  kLog,      // name: level, payload: text
 };
 
 struct HistoryItem {

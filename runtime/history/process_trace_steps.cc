@@ -5,6 +5,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "actord/abi.h"
+#include "handlers/rules/log_text.h"
 #include "runtime/history/process_trace.h"
 #include "runtime/step/effect.h"
 #include "runtime/table/home_pid.h"
@@ -82,6 +83,30 @@ uint64_t DeadlineOf(const records::Step& record, uint64_t tag) {
 }
 
 // `why`: null if the child was not refused.
+void SetTie(HistoryItem& item, const TieEffect& tie) {
+  item.kind = KindOf(tie.kind);
+  item.peer = tie.other;
+  item.tag = tie.tag;
+}
+
+// The content of a publication or a line of the log; null: another effect.
+const Content* ToldBy(const Effect& effect) {
+  if (const auto* const publish = std::get_if<PublishEffect>(&effect)) {
+    return &publish->content;
+  }
+  const auto* const log = std::get_if<LogEffect>(&effect);
+  return log == nullptr ? nullptr : &log->content;
+}
+
+// Precondition: ToldBy, and the content is set.
+void SetTold(HistoryItem& item, const Effect& effect) {
+  const auto* const log = std::get_if<LogEffect>(&effect);
+  item.kind = log == nullptr ? HistoryKind::kPublish : HistoryKind::kLog;
+  if (log == nullptr) return;
+  item.name = rules::LogLevelName(log->level);
+  item.payload.content_type = "text/plain";
+}
+
 void SetRefusal(HistoryItem& item, const char* why) {
   if (why == nullptr) return;
   item.code = ACTORD_NOT_FOUND;
@@ -272,13 +297,11 @@ void ProcessTrace::TakeEffect(const records::Step& record,
     item.code = reply->content->completion.status;
     set_content(reply->content);
     if (item.code != ACTORD_OK) item.message = item.payload.bytes;
-  } else if (const auto* const publish = std::get_if<PublishEffect>(&effect)) {
-    item.kind = HistoryKind::kPublish;
-    set_content(publish->content);
+  } else if (const Content* const told = ToldBy(effect)) {
+    set_content(*told);
+    SetTold(item, effect);
   } else if (const auto* const tie = std::get_if<TieEffect>(&effect)) {
-    item.kind = KindOf(tie->kind);
-    item.peer = tie->other;
-    item.tag = tie->tag;
+    SetTie(item, *tie);
   } else {
     item.kind = HistoryKind::kCancelYield;
     item.tag = std::get<CancelEffect>(effect).tag;

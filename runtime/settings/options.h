@@ -116,6 +116,9 @@ struct RuntimeOptions : Limits {
   // Receives the messages of the runtime and the handlers. Called on any
   // thread; must not block for long.
   std::function<void(LogLevel, std::string_view message)> log;
+  // Whether `log` would write a message of this level now. Called on any
+  // thread, before a line of a process is made. Null: all levels.
+  std::function<bool(LogLevel)> has_level = {};
   // Receives each failure of a process (failures.h), on the thread of the
   // process; must not block for long. Null: nothing is called.
   std::function<void(const ProcessFailure&)> failed;

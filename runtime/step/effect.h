@@ -15,6 +15,7 @@
 
 #include "runtime/actors/tie_effect.h"
 #include "runtime/delivery/send_effect.h"
+#include "runtime/log/log_effect.h"
 #include "runtime/step/call_effect.h"
 #include "runtime/step/spawn_effect.h"
 #include "runtime/step/yield_effect.h"
@@ -25,7 +26,7 @@ namespace actord::runtime {
 
 using Effect =
     std::variant<SendEffect, SpawnEffect, YieldEffect, CallEffect, ReplyEffect,
-                 TieEffect, CancelEffect, PublishEffect>;
+                 TieEffect, CancelEffect, PublishEffect, LogEffect>;
 
 namespace detail {
 

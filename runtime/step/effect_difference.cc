@@ -17,6 +17,7 @@ const char* NameOfKind(const ReplyEffect&) { return "an answer"; }
 const char* NameOfKind(const TieEffect&) { return "a monitor or link"; }
 const char* NameOfKind(const CancelEffect&) { return "a cancel of a command"; }
 const char* NameOfKind(const PublishEffect&) { return "a publication"; }
+const char* NameOfKind(const LogEffect&) { return "a line of the log"; }
 
 std::string_view NameOf(const Effect& effect) {
   return std::visit(

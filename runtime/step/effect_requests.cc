@@ -6,10 +6,12 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "handlers/rules/log_text.h"
 #include "runtime/process/activity.h"
 #include "runtime/process/errors.h"
 #include "runtime/process/priority.h"
@@ -220,6 +222,17 @@ void StepContext::Publish(actord_step* step,
       ACTORD_EVENT_MESSAGE, View(publication->topic), publication->payload);
   envelope->from = ToAbi(context.input_.self);
   context.Add<PublishEffect>(Content(envelope));
+}
+
+void StepContext::Log(actord_step* step, int32_t level, actord_bytes text) {
+  StepContext& context = Of(step);
+  if (!context.MayAct()) return;
+  std::string shortened;
+  actord_payload line{};
+  line.bytes = ToAbi(rules::LogText(View(text), shortened));
+  context.Add<LogEffect>(
+      rules::LogLevelOf(level),
+      Content(context.NewEnvelope(ACTORD_EVENT_MESSAGE, {}, line)));
 }
 
 bool StepContext::TieChild(const actord_spawn& spawn, SpawnEffect& effect) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "handlers/rules/log_text.h"
 #include "runtime/process/errors.h"
 #include "runtime/step/record_fields.h"
 #include "runtime/step/record_kinds.h"
@@ -42,6 +43,10 @@ bool IsWhole(const PublishEffect& publication) {
   return publication.content &&
          publication.content->type == ACTORD_EVENT_MESSAGE &&
          publication.content->topic_bytes != 0;
+}
+bool IsWhole(const LogEffect& line) {
+  return line.content && line.content->type == ACTORD_EVENT_MESSAGE &&
+         line.level == rules::LogLevelOf(line.level);
 }
 
 template <typename Item>

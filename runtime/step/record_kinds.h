@@ -57,5 +57,7 @@ template <>
 inline constexpr uint16_t kKindOf<CancelEffect> = 38;
 template <>
 inline constexpr uint16_t kKindOf<PublishEffect> = 39;
+template <>
+inline constexpr uint16_t kKindOf<LogEffect> = 40;
 
 }  // namespace actord::runtime::record_kinds

@@ -48,6 +48,7 @@ const actord_step_api StepContext::kApi = {
     .trace_parent = TraceParent,
     .find_name = FindName,
     .publish = Publish,
+    .log = Log,
 };
 
 StepContext::StepContext(World& world, BufferCache& buffers,

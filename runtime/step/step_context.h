@@ -120,6 +120,7 @@ class StepContext : private actord_step {
   static actord_bytes TraceParent(actord_step* step);
   static actord_pid FindName(actord_step* step, actord_bytes name);
   static void Publish(actord_step* step, const actord_message* publication);
+  static void Log(actord_step* step, int32_t level, actord_bytes text);
   static void SetResult(actord_step* step, const actord_payload* result);
   static void SetFailure(actord_step* step, int32_t status,
                          actord_bytes message);

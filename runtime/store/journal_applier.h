@@ -206,9 +206,13 @@ class JournalApplier {
   absl::Status Do(Resident& process, const YieldEffect& yield,
                   uint64_t position);
   absl::Status Do(Resident& process, const CallEffect& call, uint64_t position);
-  // A publication leaves nothing behind.
+  // A publication and a line of the log leave nothing behind.
   static absl::Status Do(Resident& /*process*/,
                          const PublishEffect& /*publish*/,
+                         uint64_t /*position*/) {
+    return absl::OkStatus();
+  }
+  static absl::Status Do(Resident& /*process*/, const LogEffect& /*log*/,
                          uint64_t /*position*/) {
     return absl::OkStatus();
   }

@@ -19,11 +19,6 @@
 namespace actord::runtime {
 namespace {
 
-LogLevel LevelOf(int32_t level) {
-  return static_cast<LogLevel>(
-      std::clamp<int32_t>(level, ACTORD_LOG_DEBUG, ACTORD_LOG_ERROR));
-}
-
 int32_t CodeOf(const absl::Status& status) {
   return static_cast<int32_t>(status.code());
 }
@@ -46,16 +41,16 @@ int32_t Change(const actord_pid& abi_pid, records::Command command,
 
 }  // namespace
 
-Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
-           const Clock& clock, DurableProcesses* durable, Delivery& delivery,
-           YieldBroker& broker, ProcessAdmission& admission, Names& names,
-           Groups& groups, Ties& ties, Lane& lane)
+Host::Host(const LiveLimits& limits, const Clock& clock,
+           DurableProcesses* durable, Delivery& delivery, YieldBroker& broker,
+           ProcessAdmission& admission, Names& names, Groups& groups,
+           Ties& ties, const ProcessLog& process_log, Lane& lane)
     : actord_host{
           .struct_size = sizeof(actord_host),
           .reserved = 0,
           .log =
               [](const actord_host* host, int32_t level, actord_bytes message) {
-                Of(host).options_.log(LevelOf(level), View(message));
+                Of(host).process_log_.Write(level, View(message));
               },
           .monotonic_ns =
               [](const actord_host* host) {
@@ -66,10 +61,10 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
           .complete = [](const actord_host* host, actord_completion completion,
                          int32_t status,
                          const actord_payload* payload) -> int32_t {
-            const Host& self = Of(host);
-            return self.broker_.Complete(
+            return Of(host).broker_.Complete(
                 completion, status,
-                payload == nullptr ? actord_payload{} : *payload, self.lane_);
+                payload == nullptr ? actord_payload{} : *payload,
+                Of(host).lane_);
           },
           .complete_after = [](const actord_host* host,
                                actord_completion completion,
@@ -126,8 +121,13 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
               [](const actord_host* host, const actord_pid* pid,
                  actord_bytes reason) {
                 return Control(host, pid, kEventTerminate, reason);
+              },
+          .log_for =
+              [](const actord_host* host, int32_t level, const actord_pid* pid,
+                 actord_bytes message) {
+                Of(host).process_log_.WriteFor(level, FromAbi(*pid),
+                                               View(message));
               }},
-      options_(options),
       limits_(limits),
       clock_(clock),
       durable_(durable),
@@ -137,6 +137,7 @@ Host::Host(const RuntimeOptions& options, const LiveLimits& limits,
       names_(names),
       groups_(groups),
       ties_(ties),
+      process_log_(process_log),
       lane_(lane) {}
 
 int32_t Host::Send(const actord_host* host, const actord_pid* from,
@@ -273,8 +274,7 @@ void Host::SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
                        const ParentTies& parent_ties, bool keep_result,
                        actord_completion completion) const {
   if (!admission_.CanBeDurable(request.process_type)) {
-    // A volatile process must not start earlier, because its actions cannot be
-    // undone.
+    // Not earlier: the actions of a volatile process cannot be undone.
     durable_->releases().After(
         acting.record(), [this, request = std::move(request), parent_ties,
                           keep_result, completion] {

@@ -12,6 +12,7 @@
 #include "runtime/delivery/delivery.h"
 #include "runtime/durable/durable_processes.h"
 #include "runtime/effects/acting_command.h"
+#include "runtime/log/process_log.h"
 #include "runtime/settings/options.h"
 #include "runtime/turn/process_admission.h"
 #include "runtime/yields/yield_broker.h"
@@ -21,10 +22,10 @@ namespace actord::runtime {
 class Host : private actord_host {
  public:
   // `durable`: null if the runtime has no store. `lane`: the shared lane.
-  Host(const RuntimeOptions& options, const LiveLimits& limits,
-       const Clock& clock, DurableProcesses* durable, Delivery& delivery,
-       YieldBroker& broker, ProcessAdmission& admission, Names& names,
-       Groups& groups, Ties& ties, Lane& lane);
+  Host(const LiveLimits& limits, const Clock& clock, DurableProcesses* durable,
+       Delivery& delivery, YieldBroker& broker, ProcessAdmission& admission,
+       Names& names, Groups& groups, Ties& ties, const ProcessLog& process_log,
+       Lane& lane);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
@@ -74,7 +75,6 @@ class Host : private actord_host {
   static int32_t Control(const actord_host* host, const actord_pid* pid,
                          uint16_t type, actord_bytes reason);
 
-  const RuntimeOptions& options_;
   const LiveLimits& limits_;
   const Clock& clock_;
   DurableProcesses* const durable_;
@@ -84,6 +84,7 @@ class Host : private actord_host {
   Names& names_;
   Groups& groups_;
   Ties& ties_;
+  const ProcessLog& process_log_;
   Lane& lane_;
 };
 

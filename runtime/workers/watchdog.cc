@@ -14,12 +14,15 @@
 namespace actord::runtime {
 
 Watchdog::Watchdog(Scheduler& scheduler, WorkerThreads& threads,
-                   const DueTimers& due_timers, Results& results, Lane& lane,
-                   const Log& log)
+                   const DueTimers& due_timers, Results& results,
+                   const ProcessTable& processes, const ProcessLog& process_log,
+                   Lane& lane, const Log& log)
     : scheduler_(scheduler),
       threads_(threads),
       due_timers_(due_timers),
       results_(results),
+      processes_(processes),
+      process_log_(process_log),
       lane_(lane),
       log_(log),
       seen_(scheduler.size()) {}
@@ -118,15 +121,20 @@ uint64_t Watchdog::CheckWorker(WorkerQueue& queue, Seen& seen,
   }
   const uint64_t age_ns = now_ns - seen.since_ns;
   if (age_ns < Policy::kCallPatienceNs) return Policy::kCallPatienceNs - age_ns;
-  // The type is read before the worker is taken, so that it is the type of this
-  // call.
-  const ProcessType* type = call->process->type.load(std::memory_order_acquire);
+  // Read before the worker is taken, so that they belong to this call.
+  LongCall long_call{
+      .type = call->process->type.load(std::memory_order_acquire),
+      .pid = processes_.PidOf(*call->process, call->process->generation.load(
+                                                  std::memory_order_relaxed)),
+      .is_named = (call->process->wanted.load(std::memory_order_relaxed) &
+                   Wanted::kNamed) != 0,
+      .name = call->name};
   const bool handed_over = threads_.HandOver(queue, *holder, call->number);
   acted_ = acted_ || handed_over;
   const auto after = holder->CallUnderWay();
-  if (handed_over || (after && after->number == call->number)) {
-    Warn(type, call->name, handed_over, now_ns);
-  }
+  long_call.handed_over = handed_over;
+  long_call.still_runs = after && after->number == call->number;
+  if (handed_over || long_call.still_runs) Warn(long_call, now_ns);
   // Perhaps no worker was woken for the ready processes behind the call.
   if (!handed_over && scheduler_.HasWork()) scheduler_.WakeForWork();
   // If the worker could not be taken, the call gets the same time again.
@@ -134,9 +142,8 @@ uint64_t Watchdog::CheckWorker(WorkerQueue& queue, Seen& seen,
   return Policy::kCallPatienceNs;
 }
 
-void Watchdog::Warn(const ProcessType* type, const char* call, bool handed_over,
-                    uint64_t now_ns) {
-  Report& report = reports_[type];
+void Watchdog::Warn(const LongCall& call, uint64_t now_ns) {
+  Report& report = reports_[call.type];
   if (report.last_ns != 0 &&
       now_ns - report.last_ns < Policy::kWarningPauseNs) {
     ++report.unsaid;
@@ -146,18 +153,20 @@ void Watchdog::Warn(const ProcessType* type, const char* call, bool handed_over,
   const uint64_t unsaid = std::exchange(report.unsaid, 0);
   log_(LogLevel::kWarning,
        absl::StrCat(
-           "process type ", type == nullptr ? "?" : type->name, ": its ", call,
-           " has kept a worker for ", Policy::kCallPatienceNs / 1'000'000,
-           " ms; ",
-           handed_over ? "another thread has taken the worker"
-                       : "no thread is left to take the worker, so other "
-                         "processes wait",
-           ". If its steps block, set kBlocksThread (in C "
+           process_log_.NameOf(call.pid, call.type, call.is_named), ": its ",
+           call.name, " has kept a worker for ",
+           Policy::kCallPatienceNs / 1'000'000, " ms, and ",
+           call.still_runs ? "is still running" : "has returned now", "; ",
+           call.handed_over ? "another thread has taken the worker"
+                            : "no thread is left to take the worker, so other "
+                              "processes wait",
+           ". If the steps of this type block, set kBlocksThread (in C "
            "ACTORD_TYPE_BLOCKS_THREAD); split long computations with "
            "Continue, or move them to a pooled command.",
            unsaid == 0 ? ""
                        : absl::StrCat(" This has happened ", unsaid,
-                                      " more times since the last warning.")));
+                                      " more times to processes of this type "
+                                      "since the last warning.")));
 }
 
 bool Watchdog::Rest() {

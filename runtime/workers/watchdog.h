@@ -1,6 +1,6 @@
 // Watches for workers whose thread is stuck in plugin code. A call that has run
 // for 10 ms loses its worker to another thread, and a log line names the
-// process type.
+// process.
 //
 // The watchdog is also the timekeeper of last resort. If all awake workers are
 // busy in steps, a timer that is 1 ms late wakes a sleeping worker. If no
@@ -27,6 +27,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/actors/results.h"
+#include "runtime/log/process_log.h"
 #include "runtime/process/catalog.h"
 #include "runtime/scheduler/hold.h"
 #include "runtime/scheduler/scheduler.h"
@@ -36,6 +37,7 @@
 #include "runtime/system/fail_point.h"
 #include "runtime/system/parker.h"
 #include "runtime/system/thread.h"
+#include "runtime/table/process_table.h"
 #include "runtime/yields/due_timers.h"
 
 namespace actord::runtime {
@@ -49,8 +51,9 @@ class Watchdog {
 
   // `lane`: for threads that run no workers.
   Watchdog(Scheduler& scheduler, WorkerThreads& threads,
-           const DueTimers& due_timers, Results& results, Lane& lane,
-           const Log& log);
+           const DueTimers& due_timers, Results& results,
+           const ProcessTable& processes, const ProcessLog& process_log,
+           Lane& lane, const Log& log);
   ~Watchdog() { Stop(); }
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -92,8 +95,16 @@ class Watchdog {
   uint64_t CheckWorker(WorkerQueue& queue, Seen& seen, uint64_t now_ns);
   // Nanoseconds until the timers need the next check.
   uint64_t CheckTimers(uint64_t now_ns);
-  void Warn(const ProcessType* type, const char* call, bool handed_over,
-            uint64_t now_ns);
+  // A call that has lasted too long.
+  struct LongCall {
+    const ProcessType* type = nullptr;
+    Pid pid;
+    bool is_named = false;
+    const char* name = "";
+    bool still_runs = false;
+    bool handed_over = false;
+  };
+  void Warn(const LongCall& call, uint64_t now_ns);
   bool Rest();
   // Drops results that are too old. Returns the nanoseconds until the next
   // results become too old; Parker::kForever: there are none.
@@ -103,6 +114,8 @@ class Watchdog {
   WorkerThreads& threads_;
   DueTimers due_timers_;
   Results& results_;
+  const ProcessTable& processes_;
+  const ProcessLog& process_log_;
   Lane& lane_;
   const Log& log_;
   std::vector<Seen> seen_;

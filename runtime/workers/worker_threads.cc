@@ -23,7 +23,8 @@ WorkerThreads::WorkerThreads(const Parts& parts)
     : parts_(parts),
       watchdog_(parts.scheduler, *this,
                 DueTimers(parts.scheduler, parts.broker, parts.lifetimes),
-                parts.results, parts.shared_lane, parts.options.log),
+                parts.results, parts.processes, parts.process_log,
+                parts.shared_lane, parts.options.log),
       seeds_(parts.options.seed) {
   const size_t workers = parts.scheduler.size();
   threads_.resize(workers +

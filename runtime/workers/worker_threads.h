@@ -43,6 +43,7 @@ class WorkerThreads final : public BlockingCalls {
     const Clock& clock;
     BufferPool& buffers;
     const ProcessTable& processes;
+    const ProcessLog& process_log;
     Scheduler& scheduler;
     YieldBroker& broker;
     Lifetimes& lifetimes;

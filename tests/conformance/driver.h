@@ -76,6 +76,13 @@ class Driver {
     std::string text;
   };
   virtual std::vector<Publication> TakePublished() = 0;
+  // The lines that processes have logged since the last call, oldest first.
+  struct Line {
+    Pid from;
+    int level = 0;
+    std::string text;
+  };
+  virtual std::vector<Line> TakeLogged() = 0;
   virtual void Settle() = 0;
 };
 

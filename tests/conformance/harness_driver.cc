@@ -138,11 +138,20 @@ class HarnessDriver final : public Driver {
     }
     return all;
   }
+  std::vector<Line> TakeLogged() override {
+    std::vector<Line> all;
+    for (; logged_ < harness_.log().size(); ++logged_) {
+      const testing::LogLine& line = harness_.log()[logged_];
+      all.push_back({line.from, static_cast<int>(line.level), line.text});
+    }
+    return all;
+  }
   void Settle() override { harness_.Run(); }
 
  private:
   testing::Harness harness_;
   std::map<Pid, int> versions_;
+  size_t logged_ = 0;  // lines of the log that were taken
 };
 
 }  // namespace

@@ -191,6 +191,9 @@ void Puppet::Act(std::string_view action, StepOutput& out) {
   } else if (verb == "publish") {  // TOPIC TEXT, or nothing: without a topic
     const std::string topic = TakeWord(rest);
     out.Publish(topic, Payload::Text(rest));
+  } else if (verb == "log") {  // LEVEL TEXT
+    const int level = std::stoi(TakeWord(rest));
+    out.Log(static_cast<LogLevel>(level), rest);
   } else if (verb == "yield") {  // LABEL[/MS] COMMAND TEXT
     std::string label = TakeWord(rest);
     const YieldOptions options = TakeOptions(label);
@@ -235,7 +238,7 @@ void Puppet::Reply(std::string_view rest, StepOutput& out) {
 // `+keep`, `+priority=N` or `+monitor=LABEL`.
 void Puppet::Spawn(std::string_view rest, StepOutput& out) {
   const TypeAndMethod of = TakeType(rest);
-  SpawnOptions options;
+  ChildOptions options;
   std::string monitor;
   Tag tag = 0;
   while (const auto option = TakeOption(rest)) {

@@ -63,8 +63,20 @@ Driver::Answer AnswerOf(absl::StatusCode code, absl::string_view message) {
   return {static_cast<Code>(code), std::string(message)};
 }
 
-runtime::RuntimeOptions Options() {
+// `logged`: gets the lines of processes; borrowed.
+runtime::RuntimeOptions Options(std::vector<Driver::Line>& logged) {
   runtime::RuntimeOptions options;
+  // "process PID (TYPE @NAME): TEXT"
+  options.log = [&logged](runtime::LogLevel level, std::string_view line) {
+    constexpr std::string_view kBegin = "process ";
+    if (!line.starts_with(kBegin)) return;
+    line.remove_prefix(kBegin.size());
+    const auto pid = runtime::ParsePid(line.substr(0, line.find(' ')));
+    if (!pid.ok()) return;
+    line.remove_prefix(line.find(": ") + 2);
+    logged.push_back(
+        {runtime::ToAbi(*pid), static_cast<int>(level), std::string(line)});
+  };
   options.external_commands = {"ext.*"};
   options.max_payload_bytes = kMaxPayloadBytes;
   options.max_processes = kMaxProcesses;
@@ -77,7 +89,7 @@ class NoListener final : public runtime::SubscriptionListener {
 
 class RuntimeDriver final : public Driver {
  public:
-  explicit RuntimeDriver(int workers) : core_(workers, Options()) {
+  explicit RuntimeDriver(int workers) : core_(workers, Options(logged_)) {
     Add({.plugin = "builtin", .commands = Created(kBuiltin)});
     Add({.plugin = "puppets",
          .version = "1",
@@ -217,6 +229,7 @@ class RuntimeDriver final : public Driver {
     }
     return all;
   }
+  std::vector<Line> TakeLogged() override { return std::exchange(logged_, {}); }
   uint64_t DeadLetters() override { return core().Stats().dead_letters; }
   void Settle() override { core_.Settle(); }
 
@@ -263,6 +276,7 @@ class RuntimeDriver final : public Driver {
            runtime::CompleteAnswer::kAccepted;
   }
 
+  std::vector<Line> logged_;
   runtime::SteppedCore core_;
   // Of all topics; it lives as long as the core.
   std::shared_ptr<runtime::Subscription> published_;

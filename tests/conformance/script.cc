@@ -51,6 +51,7 @@ class Player {
              std::to_string(all.declined) + " declined";
     }
     if (verb == "published") return Published();
+    if (verb == "logged") return Logged();
     if (verb == "dead_letters") return std::to_string(driver_->DeadLetters());
     const std::string word = TakeWord(rest);
     if (verb == "holder") {  // NAME
@@ -117,6 +118,15 @@ class Player {
     for (const Driver::Publication& one : driver_->TakePublished()) {
       text += (text.empty() ? "" : "\n") + Shorten(one.topic) + " by " +
               stage_.NameOf(one.from) + " \"" + Shorten(one.text) + "\"";
+    }
+    return text.empty() ? "nothing" : text;
+  }
+
+  std::string Logged() {
+    std::string text;
+    for (const Driver::Line& line : driver_->TakeLogged()) {
+      text += (text.empty() ? "" : "\n") + stage_.NameOf(line.from) + " " +
+              std::to_string(line.level) + " \"" + Shorten(line.text) + "\"";
     }
     return text.empty() ? "nothing" : text;
   }

@@ -96,8 +96,9 @@ void CallStep(actord_step* step) {
     case 2:
     case 3:
     case 4:
-    case 5:
       return Yield(step);
+    case 5:
+      return api.log(step, plugin->input.Byte() - 100, TrueText());
     case 6:
       return Send(step);
     case 7:
@@ -283,7 +284,11 @@ void CallHost() {
   const actord_payload payload = AnyPayload();
   switch (plugin->input.Byte() % 8) {
     case 0:
-      host->log(host, plugin->input.Byte() - 100, TrueText());
+      if (plugin->input.Byte() % 2 == 0) {
+        host->log(host, plugin->input.Byte() - 100, TrueText());
+      } else {
+        host->log_for(host, plugin->input.Byte() - 100, &pid, TrueText());
+      }
       return;
     case 1:
     case 2:

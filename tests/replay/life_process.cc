@@ -111,7 +111,7 @@ void Life::SpawnOne(StepOutput& out) {
   constexpr const char* kTypes[] = {"life", "life.cancellable", "life.trapping",
                                     "life.coroutine", "life.unknown"};
   constexpr const char* kMethodsOfAll[] = {"run", "run", "other", "unknown"};
-  SpawnOptions options;
+  ChildOptions options;
   options.priority = static_cast<int>(out.random() % 32);
   options.keep_result = out.random() % 2 == 0;
   options.link = out.random() % 8 == 0;

@@ -319,7 +319,7 @@ void SimProcess::SendTo(Actor* to, StepOutput& out, bool poison) {
 void SimProcess::SpawnOne(StepOutput& out, bool poison) {
   World& world = *actor_->world;
   Actor* child = world.NewActor(poison);
-  SpawnOptions options;
+  ChildOptions options;
   options.keep_result = child->id % 4 == 0;
   options.priority = child->priority;
   Tag monitor = 0;

@@ -51,6 +51,13 @@ class FakeHost : public actord_host {
       Of(host)->logs.push_back(
           {static_cast<LogLevel>(level), ToString(message)});
     };
+    log_for = [](const actord_host* host, int32_t level, const actord_pid* pid,
+                 actord_bytes message) {
+      char text[64];
+      const std::string name(text, FormatFakePid(*pid, text));
+      Of(host)->logs.push_back({static_cast<LogLevel>(level),
+                                "process " + name + ": " + ToString(message)});
+    };
     monotonic_ns = [](const actord_host* host) { return Of(host)->now_ns; };
     unix_time_ns = [](const actord_host* host) { return Of(host)->now_ns; };
     complete = [](const actord_host* host, actord_completion id, int32_t status,

@@ -168,6 +168,7 @@ class FakeProcess {
   // Tags passed to cancel_yield.
   std::vector<Tag> given_up;
   std::vector<std::string> published;  // TOPIC=BYTES
+  std::vector<std::string> logged;     // LEVEL=TEXT
   // Tags that Restore can adopt.
   std::vector<Tag> outstanding;
   // What Restore is told.
@@ -324,6 +325,10 @@ class FakeProcess {
           Of(step)->process->published.push_back(
               ToString(publication->topic) + "=" +
               ToString(publication->payload.bytes));
+        },
+        [](actord_step* step, int32_t level, actord_bytes text) {
+          Of(step)->process->logged.push_back(std::to_string(level) + "=" +
+                                              ToString(text));
         }};
     return &kApi;
   }

@@ -33,7 +33,7 @@ constexpr size_t kShownWidth = 80;
 bool IsPartOfStep(v1::HistoryKind kind) {
   return (kind >= v1::HISTORY_KIND_MESSAGE &&
           kind <= v1::HISTORY_KIND_CANCEL_YIELD) ||
-         kind == v1::HISTORY_KIND_PUBLISH;
+         kind == v1::HISTORY_KIND_PUBLISH || kind == v1::HISTORY_KIND_LOG;
 }
 
 // Text as it is, and other bytes as hexadecimal digits.

@@ -266,6 +266,12 @@ typedef struct actord_step_api {
    * many. Without subscribers a publication is dropped. A longer payload than
    * `max_payload_bytes`, or a topic out of range, fails the step. */
   void (*publish)(actord_step* step, const actord_message* publication);
+
+  /* Writes a line into the daemon's log. Copied. The line begins with the PID,
+   * the type and the name of the process. Level: ACTORD_LOG_*; the nearest one
+   * if it is out of range. A text above 15 KiB is cut. As the other effects it
+   * happens when the step has succeeded. */
+  void (*log)(actord_step* step, int32_t level, actord_bytes text);
 } actord_step_api;
 
 struct actord_step {

@@ -141,6 +141,11 @@ struct actord_host {
    * codes as `cancel`. */
   int32_t (*terminate)(const actord_host* host, const actord_pid* pid,
                        actord_bytes reason);
+
+  /* Writes a line that begins with the process: its PID, and while it lives its
+   * type and name. A message above 15 KiB is cut. */
+  void (*log_for)(const actord_host* host, int32_t level, const actord_pid* pid,
+                  actord_bytes message);
 };
 
 /* One command being handled. Valid only during the call to `handle` and on its

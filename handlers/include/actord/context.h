@@ -152,13 +152,14 @@ class Context {
   [[nodiscard]] Pid FindName(std::string_view name) {
     return step_ != nullptr ? out().FindName(name) : Pid();
   }
-  // As StepOutput::Publish.
+  // As the functions of StepOutput.
   inline void Publish(std::string_view topic, const Payload& payload = {});
+  inline void Log(LogLevel level, std::string_view text);
   // As StepOutput::Spawn. Run(commands::Spawn(...)) waits until Init returned.
   [[nodiscard]] Pid Spawn(std::string_view process_type,
                           std::string_view method = {},
                           const Payload& input = {},
-                          const SpawnOptions& options = {}) {
+                          const ChildOptions& options = {}) {
     return step_ ? out().Spawn(process_type, method, input, options) : Pid();
   }
 
@@ -267,6 +268,7 @@ class Context {
 
  private:
   friend class detail::CoroutineBody;
+  friend class TaskGroup;
   friend class ReceiveAwaiter;
   friend class RunAwaiter;
   friend class CallAwaiter;
@@ -367,8 +369,7 @@ class Context {
   detail::WaiterList receivers_;
   detail::WaiterList callers_;
   detail::WaiterList exit_receivers_;
-  // Earliest deadline first.
-  detail::WaiterList sleepers_;
+  detail::WaiterList sleepers_;  // earliest deadline first
   detail::WaiterList continuing_;
   detail::WaiterList ready_;
 
@@ -381,8 +382,7 @@ class Context {
 
   // Messages in order of arrival. A ring: the last one points to the first.
   detail::QueuedMessage* last_queued_ = nullptr;
-  // Exits, oldest first.
-  detail::QueuedExit* queued_exits_ = nullptr;
+  detail::QueuedExit* queued_exits_ = nullptr;  // oldest first
   // Totals of both queues.
   size_t queued_bytes_ = 0;
   uint32_t queued_messages_ = 0;

@@ -1,5 +1,5 @@
-// actord/context_sends.h: publications of a coroutine process, and messages
-// that it sends later.
+// actord/context_sends.h: publications and lines of the log of a coroutine
+// process, and messages that it sends later.
 // Included by context.h; authors of plugins do not need it.
 //
 // Each message that is sent later has a timer of the daemon. When the timer
@@ -38,6 +38,10 @@ inline Duration Context::Clock() const {
 
 inline void Context::Publish(std::string_view topic, const Payload& payload) {
   if (step_ != nullptr) out().Publish(topic, payload);
+}
+
+inline void Context::Log(LogLevel level, std::string_view text) {
+  if (step_ != nullptr) out().Log(level, text);
 }
 
 inline Tag Context::SendAfter(Duration duration, const Pid& to,

@@ -53,6 +53,7 @@
 #include <actord/process.h>
 #include <actord/result.h>
 #include <actord/task.h>
+#include <actord/task_group.h>
 #include <actord/when.h>
 
 #include <coroutine>

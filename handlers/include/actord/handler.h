@@ -36,13 +36,6 @@
 
 namespace actord {
 
-enum class LogLevel : int32_t {
-  kDebug = ACTORD_LOG_DEBUG,
-  kInfo = ACTORD_LOG_INFO,
-  kWarning = ACTORD_LOG_WARNING,
-  kError = ACTORD_LOG_ERROR,
-};
-
 // The daemon as seen by a handler. A cheap value, valid as long as the handler
 // object. Every function may be called on any thread.
 class Host {
@@ -51,6 +44,16 @@ class Host {
 
   void Log(LogLevel level, std::string_view message) const {
     host_->log(host_, static_cast<int32_t>(level), detail::ToAbi(message));
+  }
+  // The same for a line that begins with the process: its PID, and while it
+  // lives its type and name. A message above 15 KiB is cut. On a daemon without
+  // this function the line has the PID alone.
+  void Log(LogLevel level, const Pid& process, std::string_view message) const {
+    if (Has(offsetof(actord_host, log_for))) {
+      return host_->log_for(host_, static_cast<int32_t>(level), &process,
+                            detail::ToAbi(message));
+    }
+    Log(level, "process " + FormatPid(process) + ": " + std::string(message));
   }
   // Monotonic time from an arbitrary origin. Never runs backwards.
   [[nodiscard]] Duration MonotonicNow() const {

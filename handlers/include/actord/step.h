@@ -5,6 +5,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/log_level.h>
 #include <actord/values.h>
 
 #include <concepts>
@@ -103,6 +104,31 @@ concept CommandRequest = requires(const T& request) {
   { request.payload() } -> std::convertible_to<Payload>;
 };
 
+namespace detail {
+
+// Stands where a name could be, and has none.
+struct NoName {
+  NoName() = default;
+  template <typename Name>
+  NoName(const Name&) {  // NOLINT: implicit by intent
+    static_assert(sizeof(Name) == 0,
+                  "a step's Spawn cannot give the child a name, which may be "
+                  "taken: run commands::Spawn, which then answers "
+                  "kAlreadyExists");
+  }
+};
+
+}  // namespace detail
+
+// As SpawnOptions, without a name.
+struct ChildOptions {
+  bool keep_result = false;
+  int priority = ACTORD_PRIORITY_DEFAULT;
+  bool link = false;
+  Tag* monitor = nullptr;
+  detail::NoName name = {};
+};
+
 class Events;  // process.h
 
 // The effects and the verdict of a step. A step is a transaction: its effects
@@ -190,16 +216,33 @@ class StepOutput : public StepContext {
     step_->api->publish(step_, &publication);
   }
 
+  // Writes a line into the daemon's log, without a wait and without a
+  // completion. The line begins with the PID, the type and the name of this
+  // process. A text above 15 KiB is cut, and the line says how many bytes are
+  // missing. As the other effects it happens when the step has succeeded: a
+  // step that fails writes nothing, a durable process writes when the step is
+  // on the disk, and a recovery writes nothing again. Throws if the daemon is
+  // too old.
+  void Log(LogLevel level, std::string_view text) {
+    Require(offsetof(actord_step_api, log));
+    step_->api->log(step_, static_cast<int32_t>(level), detail::ToAbi(text));
+  }
+
   // Starts a process and returns its PID; messages can be sent to it at once.
   // If its Init refuses, the child ends and this process is not told. Use
-  // commands::Spawn to get an error. empty() only at the daemon's limit of
-  // processes. An empty method means the type's first one.
+  // commands::Spawn to get an error, or to give the child a name. empty() only
+  // at the daemon's limit of processes. An empty method means the type's first
+  // one.
   [[nodiscard]] Pid Spawn(std::string_view process_type,
                           std::string_view method = {},
                           const Payload& input = {},
-                          const SpawnOptions& options = {}) {
+                          const ChildOptions& options = {}) {
     const actord_spawn spawn =
-        detail::MakeSpawn(process_type, method, input, options);
+        detail::MakeSpawn(process_type, method, input,
+                          {.keep_result = options.keep_result,
+                           .priority = options.priority,
+                           .link = options.link,
+                           .monitor = options.monitor});
     return detail::InOnePiece(step_->api->spawn(step_, &spawn));
   }
 

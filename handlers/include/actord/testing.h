@@ -140,7 +140,11 @@ struct Published {
 
 struct LogLine {
   LogLevel level = LogLevel::kInfo;
+  // Without the name of the process, with which the daemon's line begins.
   std::string text;
+  // The process that has written the line, by Log or the command log.write;
+  // empty() if a handler has written it for no process.
+  Pid from{};
 };
 
 class Harness {
@@ -289,6 +293,7 @@ class Harness {
   // Number of messages that could not be delivered, or were still in a mailbox
   // when their process ended.
   [[nodiscard]] size_t dead_letters() const;
+  // The lines of the log so far, of all levels, oldest first.
   [[nodiscard]] const std::vector<LogLine>& log() const;
   // The last things that happened, one a line.
   [[nodiscard]] std::string Trace() const;

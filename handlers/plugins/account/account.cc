@@ -19,7 +19,6 @@
 //
 // The type can be durable: its image is JSON. The image has the balance, the
 // transfers that are on their way, and the ids.
-#include <actord/commands.h>
 #include <actord/excerpt.h>
 #include <actord/json.h>
 #include <actord/plugin.h>
@@ -229,7 +228,7 @@ class Account : public actord::Process {
     out.ReplyError(event.call(), why.code(), why.message());
   }
   static void Log(std::string_view why, actord::StepOutput& out) {
-    out.Yield(actord::commands::Log("warning", "account: " + std::string(why)));
+    out.Log(actord::LogLevel::kWarning, "account: " + std::string(why));
   }
   // The library repeats the text that it could not read.
   static std::string Shown(const json::exception& error) {

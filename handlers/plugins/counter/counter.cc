@@ -8,7 +8,6 @@
 // A call of any topic is answered with the value. Errors are the answer of a
 // call; otherwise they are sent back as the message "error", or logged if the
 // message came from outside.
-#include <actord/commands.h>
 #include <actord/excerpt.h>
 #include <actord/plugin.h>
 
@@ -109,9 +108,9 @@ class Counter : public actord::Process {
         out.Reply(event.call(), text);
       }
     } else if (event.from().empty()) {
-      // The completion arrives as an event, which this process ignores.
-      out.Yield(actord::commands::Log(topic == "error" ? "warning" : "info",
-                                      "counter: " + text));
+      out.Log(topic == "error" ? actord::LogLevel::kWarning
+                               : actord::LogLevel::kInfo,
+              "counter: " + text);
     } else {
       out.Send(event.from(), topic, actord::Payload::Text(text));
     }

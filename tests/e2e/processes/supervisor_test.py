@@ -309,7 +309,7 @@ class Boot(EmptyCase):
             self.write(child("bad", "probe", method="hang")),
             "--boot-timeout", "1h", "--force-timeout", "300ms",
             "--drain-timeout", "300ms")
-        self.wait_for(process, "probe: its Init has kept a worker")
+        self.wait_for(process, "(probe): its Init has kept a worker")
         process.send_signal(signal.SIGTERM)
         self.wait_for(process, "exiting although 1 steps")
         self.assertEqual(process.wait(WAIT_SECONDS), 75)

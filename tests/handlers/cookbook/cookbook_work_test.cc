@@ -1,4 +1,4 @@
-// Recipes about work that others do: fan_out, handler, supervise.
+// Recipes about work that others do: fan_out, handler, pool, supervise.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -42,6 +42,59 @@ TEST(Cookbook, FanOutFailsWithItsPart) {
     EXPECT_THAT(harness.ExpectFailed(survey, Code::kInvalidArgument),
                 HasSubstr("an empty line"));
   });
+}
+
+TEST(Cookbook, PoolWorksOnFourAtATime) {
+  ForEachSeed(50, [](uint64_t seed) {
+    Kitchen harness("pool", seed);
+    const Pid resizer = harness.Submit("resizer");
+    harness.Hold("picture.resize");
+    const Pid probe = harness.Probe();
+    for (int i = 0; i < 10; ++i) {
+      harness.Deliver(resizer, "resize", OwnedPayload::Text(std::to_string(i)));
+    }
+    for (int left = 10; left > 0; --left) {
+      harness.Run();
+      const auto held = harness.Held("picture.resize");
+      ASSERT_EQ(held.size(), std::min<size_t>(4, static_cast<size_t>(left)));
+      // The newest ends first.
+      harness.Complete(held.back());
+    }
+    harness.Run();
+    EXPECT_TRUE(harness.IsLive(resizer));
+    EXPECT_EQ(harness.MessagesAt(probe), 0u);
+  });
+}
+
+TEST(Cookbook, PoolGoesOnAfterAFailure) {
+  Kitchen harness("pool");
+  const Pid resizer = harness.Submit("resizer");
+  harness.Stub("picture.resize",
+               [](const testing::HeldYield& yield) -> Result<> {
+                 if (yield.payload.bytes != "bad")
+                   return OwnedPayload::Text("small");
+                 return Status(Code::kInvalidArgument, "no picture");
+               });
+  EXPECT_EQ(
+      harness.Call(resizer, "resize", OwnedPayload::Text("bad")).error().code,
+      Code::kInvalidArgument);
+  ASSERT_EQ(harness.log().size(), 1u);
+  EXPECT_EQ(harness.log()[0].text, "no picture");
+  EXPECT_EQ(harness.log()[0].from, resizer);
+  EXPECT_EQ(
+      harness.Call(resizer, "resize", OwnedPayload::Text("good")).value().bytes,
+      "small");
+}
+
+TEST(Cookbook, PoolEndsItsTasksWhenItIsCancelled) {
+  Kitchen harness("pool");
+  const Pid resizer = harness.Submit("resizer");
+  harness.Hold("picture.resize");
+  for (int i = 0; i < 6; ++i) harness.Deliver(resizer, "resize");
+  harness.Run();
+  harness.Cancel(resizer);
+  harness.ExpectFailed(resizer, Code::kCancelled);
+  EXPECT_TRUE(harness.Held("picture.resize").empty());
 }
 
 TEST(Cookbook, HandlerAnswersWithTheFreeBytes) {

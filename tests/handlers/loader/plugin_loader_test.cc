@@ -101,7 +101,7 @@ TEST(PluginLoader, LoadsAPluginWithItsTables) {
   ASSERT_TRUE(plugin.ok()) << plugin.status();
   EXPECT_STREQ((*plugin)->info().name, "probe");
   EXPECT_STREQ((*plugin)->info().version, "1.0.0");
-  ASSERT_EQ((*plugin)->process_types().size(), 7u);
+  ASSERT_EQ((*plugin)->process_types().size(), 8u);
   EXPECT_STREQ((*plugin)->process_types()[0]->name, "probe");
   ASSERT_EQ((*plugin)->commands().size(), 4u);
   EXPECT_STREQ((*plugin)->commands()[0]->command, "probe.echo");

@@ -1,4 +1,4 @@
-// A process type that publishes what it is sent.
+// Process types that tell what they are sent: to subscribers, and to the log.
 //
 // Thread-safety: as any process type.
 #pragma once
@@ -55,6 +55,40 @@ class Herald : public actord::Process {
   }
 
   uint64_t published_ = 0;
+};
+
+// Logs each message at the level that its topic names, and counts the lines.
+class Diarist : public actord::Process {
+ public:
+  static constexpr const char* kName = "probe.diarist";
+  static constexpr actord::Method kMethods[] = {{"run", nullptr}};
+  static constexpr actord::Durability kDurability = actord::Durability::kImage;
+
+  void Step(actord::Events events, actord::StepOutput& out) {
+    for (const actord::Event event : events) {
+      if (!event.is_message()) continue;
+      out.Log(LevelOf(event.topic()), event.payload().bytes);
+      ++lines_;
+      if (event.call() != 0) out.Reply(event.call(), std::to_string(lines_));
+    }
+  }
+  actord::SnapshotResult Snapshot() const { return std::to_string(lines_); }
+  actord::Status Restore(std::string_view /*method*/,
+                         const actord::RestoreFrom& from,
+                         actord::RestoreContext& /*context*/) {
+    lines_ = ToNumber(std::string(from.snapshot.bytes));
+    return actord::Status::Ok();
+  }
+
+ private:
+  static actord::LogLevel LevelOf(std::string_view topic) {
+    if (topic == "debug") return actord::LogLevel::kDebug;
+    if (topic == "warning") return actord::LogLevel::kWarning;
+    if (topic == "error") return actord::LogLevel::kError;
+    return actord::LogLevel::kInfo;
+  }
+
+  uint64_t lines_ = 0;
 };
 
 }  // namespace probe

@@ -373,6 +373,6 @@ class Rounds : public actord::CoroutineProcess {
 ACTORD_EXPORT_PLUGIN(
     "probe", "1.0.0",
     actord::ProcessTypes<Probe, ProbeCancel, ProbeBlocking, Mourner, Verbose,
-                         Rounds, probe::Herald>,
+                         Rounds, probe::Herald, probe::Diarist>,
     actord::Handlers<probe::EchoHandler, probe::DropHandler,
                      probe::StayingHandler, probe::SlowHandler>);

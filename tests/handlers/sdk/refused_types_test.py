@@ -130,6 +130,15 @@ CASES = [
      "co_await std::move(name)"),
     ("CoroutineProcess", WAITS + "auto wait = ctx.Sleep({});"
      " co_await std::move(wait); }", None),
+    ("Process", "void Step(actord::Events, actord::StepOutput& out) {"
+     ' (void)out.Spawn("type", {}, {}, {.link = true}); }', None),
+    ("Process", "void Step(actord::Events, actord::StepOutput& out) {"
+     ' (void)out.Spawn("type", {}, {}, {.name = "one"}); }',
+     "cannot give the child a name"),
+    ("CoroutineProcess", WAITS + '(void)ctx.Spawn("type", {}, {},'
+     ' {.name = "one"}); co_return; }', "cannot give the child a name"),
+    ("CoroutineProcess", WAITS + "actord::TaskGroup group(ctx, 2);"
+     " co_await group.Wait(); }", None),
     ("Handler", COMMAND + "actord::Reply Handle(const actord::Command&)"
      " { return {}; }", None, HANDLER),
     ("Handler", COMMAND + "actord::Result<> Handle(const actord::Command&)"

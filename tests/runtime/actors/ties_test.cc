@@ -298,7 +298,16 @@ TEST_F(Watched, AChildIsWatchedFromItsBeginning) {
 TEST_F(Watched, ASpawnOfAStepHasNoName) {
   Start();
   Do("watcher", [&](StepOutput& out) {
-    (void)out.Spawn("script", {}, {}, {.name = "taken"});
+    // The C++ layer has no such spawn.
+    struct Step : StepOutput {
+      static actord_step* Of(const StepOutput& out) {
+        return out.*(&Step::step_);
+      }
+    };
+    actord_step* const step = Step::Of(out);
+    const actord_spawn spawn =
+        actord::detail::MakeSpawn("script", {}, {}, {.name = "taken"});
+    (void)step->api->spawn(step, &spawn);
   });
   EXPECT_FALSE(Lives("watcher"));
   EXPECT_THAT(OutcomeOf("watcher")->message, HasSubstr("process.spawn"));

@@ -35,7 +35,7 @@ const char* NameOf(HistoryKind kind) {
       "unlink",       "cancel",     "done",      "attempt",   "dropped",
       "cancelled",    "terminated", "upgraded",  "ended",     "pending yield",
       "pending call", "owed",       "waiting",   "more",      "up to here",
-      "publish"};
+      "publish",      "log"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -167,6 +167,12 @@ TEST_F(ProcessHistory, ShowsStepsWithTheirEventsAndEffects) {
   EXPECT_THAT(LinesOf(other),
               ElementsAre("submitted account run 1", "started", "step #1 idle",
                           "step #2 idle", "message #2 add 3", "up to here #2"));
+}
+
+TEST_F(ProcessHistory, ShowsLinesOfTheLog) {
+  const Pid pid = world.NewPuppet();
+  world.Tell(pid, "log", "a line");
+  EXPECT_THAT(LinesOf(pid), Contains("log #2 info a line"));
 }
 
 TEST_F(ProcessHistory, GoesOnOverRestartsToTheEnd) {

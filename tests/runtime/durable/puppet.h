@@ -27,6 +27,7 @@ namespace actord::runtime {
 //   call PID TOPIC TEXT   calls
 //   send PID TOPIC TEXT   sends
 //   publish TOPIC TEXT    publishes
+//   log TEXT              writes a line into the log
 //   find COUNT            asks COUNT times for a name
 //   throw                 throws
 //   monitor PID, link PID, unlink PID
@@ -139,7 +140,7 @@ class BasicPuppet : public actord::Process {
       held_ = 0;
     } else if (topic == "spawn" || topic == "tied" || topic == "linked") {
       actord::Tag monitor = 0;
-      actord::SpawnOptions options;
+      actord::ChildOptions options;
       options.link = topic == "linked";
       if (topic == "tied") options.monitor = &monitor;
       const std::string_view type = Word(text);
@@ -167,6 +168,8 @@ class BasicPuppet : public actord::Process {
     } else if (topic == "publish") {
       const std::string_view what = Word(text);
       out.Publish(what, text);
+    } else if (topic == "log") {
+      out.Log(actord::LogLevel::kInfo, text);
     } else if (topic == "throw") {
       throw std::runtime_error("thrown");
     } else if (topic == "monitor") {

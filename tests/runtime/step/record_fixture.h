@@ -101,6 +101,8 @@ class Records : public ::testing::Test {
         NewContent(ACTORD_EVENT_MESSAGE, "room/7", "move", "a/b");
     publication->from = ToAbi(input.self);
     Add(record, PublishEffect{std::move(publication)});
+    Add(record, LogEffect{ACTORD_LOG_WARNING,
+                          NewContent(ACTORD_EVENT_MESSAGE, "", "a line", "")});
     record.result = {"result", "text/plain"};
     record.failure_code = absl::StatusCode::kAborted;
     record.failure = "why";

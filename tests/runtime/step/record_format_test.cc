@@ -81,7 +81,7 @@ TEST_F(RecordCodec, ReadsOneRecordBehindTheOther) {
   EXPECT_EQ(View(decoded.input.init.input.bytes), "input");
   ASSERT_TRUE(DecodeRecord(left, buffers_, decoded).ok());
   EXPECT_EQ(decoded.input.step, 17u);
-  EXPECT_EQ(decoded.record.effects.size(), 9u);
+  EXPECT_EQ(decoded.record.effects.size(), 10u);
   EXPECT_EQ(left, "");
   FreeContents(decoded, buffers_);
 }
@@ -127,6 +127,13 @@ TEST_F(RecordCodec, RefusesMalformedItems) {
   const std::string tie = ItemOf(37, 0, "\4" + std::string(24, '\0'));
   EXPECT_EQ(Again(With(OneOfEachKind(), tie)),
             "refused: the item of kind 37: a value is none of its kind's");
+  // A line of the log of level 5, with a content that is a message.
+  std::string line;
+  RecordWriter writer(line);
+  writer.Write(int32_t{5});
+  writer.Write(NewContent(ACTORD_EVENT_MESSAGE, "", "line", ""));
+  EXPECT_EQ(Again(With(OneOfEachKind(), ItemOf(40, 0, line))),
+            "refused: the item of kind 40: its content is of another kind");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 namespace actord::runtime {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Events = actord::Events;
@@ -96,8 +97,12 @@ TEST_F(Handover, AStepThatLastsLosesItsWorkerAndEndsWithoutOne) {
   EXPECT_THAT(trace_, ElementsAre("taken", "other", "back", "successor"));
   EXPECT_EQ(core_->process(slow).steps, 3u);
   ASSERT_EQ(log_.size(), 1u);
-  EXPECT_THAT(log_[0], HasSubstr("process type script: its Step has kept a "
-                                 "worker for 10 ms; another thread"));
+  EXPECT_THAT(
+      log_[0],
+      AllOf(HasSubstr("process " + FormatPid(slow) +
+                      " (script): its Step has kept a worker for 10 ms, and "
+                      "is still running; another thread"),
+            HasSubstr("set kBlocksThread (in C ACTORD_TYPE_BLOCKS_THREAD)")));
 }
 
 TEST_F(Handover, NoThreadIsStartedAfterTheEnd) {

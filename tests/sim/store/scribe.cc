@@ -305,7 +305,7 @@ void BasicScribe<kReplayed>::YieldOne(Command command, StepOutput& out) {
 
 template <bool kReplayed>
 void BasicScribe<kReplayed>::SpawnOne(StepOutput& out) {
-  SpawnOptions options;
+  ChildOptions options;
   options.keep_result = true;
   Tag monitor = 0;
   if (Draw(2, out) == 0) options.monitor = &monitor;

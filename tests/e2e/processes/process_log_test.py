@@ -1,0 +1,86 @@
+"""Lines that processes write into the log: by out.Log and by log.write."""
+
+import json
+import signal
+import subprocess
+import unittest
+
+from harness import places
+from harness.case import DURABLE, EmptyCase
+from harness.cli import CliCase
+from harness.waiting import eventually
+
+DIARIST = "probe.diarist"
+CLI_SECONDS = 60
+
+
+class ProcessLog(CliCase):
+
+    def wait_for_line(self, text):
+        """Waits until the log has the text."""
+        eventually(lambda: text in self.daemon.log(), text)
+
+    def test_line_names_the_process(self):
+        plain = self.actor.submit(DIARIST)
+        named = self.actor.submit(DIARIST, name="diaries/7")
+        self.actor.send(plain, "warning", b"no name")
+        self.actor.send(named, "error", b"a name\nand a line \x1b[2J")
+        self.wait_for_line(f"warning process {plain} ({DIARIST}): no name")
+        self.wait_for_line(f"error   process {named} ({DIARIST} @diaries/7): a name")
+        self.assertNotIn("\x1b[2J", self.daemon.log())
+
+    def test_command_names_the_process(self):
+        self.actor.run("probe", json.dumps(
+            {"command": "log.write", "count": 1, "payload":
+             {"level": "warning", "message": "by a command"}}).encode(),
+            method="yield")
+        eventually(lambda: "(probe): by a command" in self.daemon.log(), "the line")
+
+    def test_level_of_the_log_decides(self):
+        pid = self.actor.submit(DIARIST)
+        self.actor.send(pid, "debug", b"unheard")
+        self.actor.send(pid, "info", b"heard")
+        self.wait_for_line(": heard")
+        self.assertNotIn("unheard", self.daemon.log())
+        self.output("log-level", "debug")
+        self.actor.send(pid, "debug", b"now it is there")
+        self.wait_for_line(f"debug   process {pid} ({DIARIST}): now it is there")
+
+    def test_long_line_says_what_is_missing(self):
+        pid = self.actor.submit(DIARIST)
+        self.actor.send(pid, "info", b"x" * 100_000)
+        self.wait_for_line(f"x... ({100_000 - (15 << 10)} more bytes)")
+
+
+class DurableProcessLog(EmptyCase):
+
+    def test_killed_daemon_writes_no_line_twice(self):
+        store = self.directory / "store"
+        daemon = self.start_daemon("--store", store, exit_status=None)
+        actor = self.connect(daemon)
+        pid = actor.submit(DIARIST, durability=DURABLE, name="diary")
+        for number in range(50):
+            actor.send(pid, "info", b"line %d" % number)
+        eventually(lambda: "): line 49" in daemon.log(), "the lines")
+        daemon.signal(signal.SIGKILL)
+        daemon.wait()
+        before = daemon.log()
+
+        daemon = self.start_daemon("--store", store)
+        actor = self.connect(daemon)
+        actor.send(pid, "info", b"line 50")
+        eventually(lambda: "): line 50" in daemon.log(), "the last line")
+        lines = [line for line in (before + daemon.log()).splitlines()
+                 if f"process {pid} ({DIARIST} @diary): line " in line]
+        self.assertEqual([line.rsplit(" ", 1)[1] for line in lines],
+                         [str(number) for number in range(51)])
+        done = subprocess.run(
+            [str(places.ACTORCTL), "history", pid, "--address", daemon.address],
+            capture_output=True, text=True, timeout=CLI_SECONDS,
+            env=places.clean_environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"  LOG +- +- +info line 50\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
