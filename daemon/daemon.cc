@@ -119,6 +119,9 @@ absl::Status Daemon::StartRuntime() {
   auto runtime = runtime::Runtime::Create(OptionsOfRuntime(), catalog_);
   if (!runtime.ok()) return runtime.status();
   runtime_ = *std::move(runtime);
+  plugins_.SetNameOf([this](const actord_pid& pid) {
+    return runtime_->NameOf(runtime::FromAbi(pid));
+  });
   status =
       plugins_.Load(config_, runtime_->host(), catalog_, kept_plugins_.get());
   if (!status.ok()) return status;

@@ -51,7 +51,7 @@ absl::StatusOr<HandlerSet> CreateBuiltinHandlers(const BuiltinOptions& options,
   Add<GroupLeave>(handlers, host, Host(host));
   Add<GroupMembers>(handlers, host, Host(host));
   Add<GroupSend>(handlers, host, Host(host));
-  Add<LogWrite>(handlers, host, Host(host));
+  Add<LogWrite>(handlers, host, Host(host), options.name_of);
   Add<FileRead>(handlers, host, *std::move(directories),
                 options.file_read_max_bytes);
   return handlers;

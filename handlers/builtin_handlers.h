@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ struct BuiltinOptions {
   std::vector<std::string> file_read_directories;
   // Larger files are refused. At most the daemon's payload limit.
   size_t file_read_max_bytes = 1 << 20;
+  // The name that a live process holds, for lines of log.write; nullopt: none.
+  // Empty: the lines have PIDs alone. Any thread.
+  std::function<std::optional<std::string>(const actord_pid&)> name_of = {};
 };
 
 // INVALID_ARGUMENT: one of the directories is not absolute or cannot be opened.

@@ -104,7 +104,8 @@ absl::Status LoadedPlugins::AllowDirectories(
 absl::Status LoadedPlugins::LoadBuiltin(const Config& config) {
   const handlers::BuiltinOptions options{
       .file_read_directories = config.file_read_dirs,
-      .file_read_max_bytes = config.runtime.max_payload_bytes};
+      .file_read_max_bytes = config.runtime.max_payload_bytes,
+      .name_of = name_of_};
   auto set = handlers::CreateBuiltinHandlers(options, host_);
   if (!set.ok()) return set.status();
   const PluginInfo info{std::string(handlers::kBuiltinPlugin), kActordVersion,

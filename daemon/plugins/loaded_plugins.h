@@ -7,9 +7,11 @@
 // objects and the handlers; borrows the catalog and the host.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -52,6 +54,11 @@ class LoadedPlugins {
   absl::Status Load(const Config& config, const actord_host* host,
                     runtime::Catalog& catalog, KeptPlugins* kept,
                     bool tries_all = false);
+  // Gives the lines of log.write the names of their processes. Before Load.
+  void SetNameOf(
+      std::function<std::optional<std::string>(const actord_pid&)> name_of) {
+    name_of_ = std::move(name_of);
+  }
   // Loads the process types of a file that the store keeps, for processes that
   // this version has written. No command of it is in force. An error says what
   // is missing. After Load.
@@ -156,6 +163,7 @@ class LoadedPlugins {
                              handlers::HandlerSet set);
 
   const actord_host* host_ = nullptr;
+  std::function<std::optional<std::string>(const actord_pid&)> name_of_;
   runtime::Catalog* catalog_ = nullptr;
   KeptPlugins* kept_ = nullptr;
   // The plugins whose types are in the catalog.

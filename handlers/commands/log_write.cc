@@ -32,8 +32,11 @@ Reply LogWrite::Handle(const Command& command) const {
   if (!level) json.Refuse("level \"" + Excerpt(level_text) + "\" is not known");
   if (!json.status().ok()) return json.status();
 
-  host_.Log(*level,
-            "process " + host_.FormatPid(command.from()) + ": " + message);
+  std::string process = "process " + host_.FormatPid(command.from());
+  const std::optional<std::string> name =
+      name_of_ ? name_of_(command.from()) : std::nullopt;
+  if (name) process += " (@" + *name + ")";
+  host_.Log(*level, process + ": " + message);
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -297,6 +298,23 @@ TEST_F(BuiltinHandlersTest, LogNamesTheProcess) {
   EXPECT_EQ(host_.logs[0].level, LogLevel::kWarning);
   EXPECT_EQ(host_.logs[0].message, "process pid-1: look out");
   EXPECT_EQ(host_.logs[1].level, LogLevel::kInfo);
+}
+
+TEST(BuiltinOptions, LogLinesHaveTheNamesOfProcesses) {
+  FakeHost host;
+  std::optional<std::string> name = "orders/17";
+  const auto handlers = CreateBuiltinHandlers(
+      {.name_of = [&name](const actord_pid&) { return name; }}, &host);
+  ASSERT_TRUE(handlers.ok()) << handlers.status();
+  for (const HandlerInstance& handler : handlers->instances()) {
+    if (std::string_view(handler.descriptor->command) != "log.write") continue;
+    host.Run(*handler.descriptor, handler.self, R"({"message":"hm"})");
+    name.reset();
+    host.Run(*handler.descriptor, handler.self, R"({"message":"hm"})");
+  }
+  ASSERT_EQ(host.logs.size(), 2u);
+  EXPECT_EQ(host.logs[0].message, "process pid-1 (@orders/17): hm");
+  EXPECT_EQ(host.logs[1].message, "process pid-1: hm");
 }
 
 TEST(BuiltinOptions, DirectoriesMustBeThere) {
