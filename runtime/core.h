@@ -87,9 +87,8 @@ class Runtime::Core {
   // another yield. Any thread.
   [[nodiscard]] std::optional<uint64_t> TimersDueNs(
       const records::RuntimeImage& image) const;
-  // Adds the fields that only Describe shows. `process` is null if it is
-  // dormant.
-  void DescribeMore(const Process* process, ProcessInfo& info) const;
+  // Adds the fields that only Describe shows.
+  void DescribeMore(ProcessInfo& info) const;
   // See Runtime. (listing.cc)
   [[nodiscard]] absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
                                                      Owner by) const;

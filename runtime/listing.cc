@@ -97,6 +97,10 @@ std::optional<ProcessInfo> ReadSlot(const ProcessTable& processes,
   if (type != nullptr) {
     info.process_type = type->name;
     info.method = type->descriptor->methods[method].name;
+    if (type->plugin != rules::kBuiltinPlugin) {
+      info.plugin = type->plugin;
+      info.plugin_version = type->version;
+    }
   }
   return info;
 }
@@ -143,6 +147,8 @@ std::optional<ProcessInfo> ReadDurable(const ProcessTable& processes,
       if (info && info->pid == pid) {
         if (durable.quarantine().Has(pid)) {
           info->state = ProcessState::kQuarantined;
+          info->plugin.clear();
+          info->plugin_version.clear();
         }
         return info;
       }
@@ -273,24 +279,13 @@ bool ListDurable(const ProcessTable& processes, DurableProcesses& durable,
 
 }  // namespace
 
-void Runtime::Core::DescribeMore(const Process* process,
-                                 ProcessInfo& info) const {
+void Runtime::Core::DescribeMore(ProcessInfo& info) const {
   info.names = names.NamesOf(info.pid, ProcessInfo::kMaxDescribed);
   info.labels = labels.Find(info.pid);
   Ties::Described tied = ties.TiesOf(info.pid, ProcessInfo::kMaxDescribed);
   info.links = std::move(tied.links);
   info.monitors = std::move(tied.monitors);
   info.monitored_by = std::move(tied.monitored_by);
-  if (process == nullptr || info.state == ProcessState::kQuarantined) return;
-  // If the process has ended in the meantime, this is the type of the next
-  // process in the slot, or null.
-  const ProcessType* type = process->type.load(std::memory_order_acquire);
-  if (type == nullptr || type->name != info.process_type ||
-      type->plugin == rules::kBuiltinPlugin) {
-    return;
-  }
-  info.plugin = type->plugin;
-  info.plugin_version = type->version;
 }
 
 absl::StatusOr<ProcessInfo> Runtime::Core::Describe(const Pid& pid,
@@ -301,7 +296,7 @@ absl::StatusOr<ProcessInfo> Runtime::Core::Describe(const Pid& pid,
       if (info->state == ProcessState::kQuarantined) {
         info->quarantine_reason = durable->quarantine().ReasonOf(pid);
       }
-      DescribeMore(processes.FindAwake(pid).process, *info);
+      DescribeMore(*info);
       return *std::move(info);
     }
     return processes.WhyNotFound(pid, processes.Lives(pid) ? by : Owner::kAny);
@@ -310,7 +305,7 @@ absl::StatusOr<ProcessInfo> Runtime::Core::Describe(const Pid& pid,
   if (found) {
     std::optional<ProcessInfo> info = ReadSlot(processes, found->index());
     if (info && info->pid == pid && Sees(by, info->owner)) {
-      DescribeMore(found.process, *info);
+      DescribeMore(*info);
       return *std::move(info);
     }
   }
@@ -352,6 +347,10 @@ absl::StatusOr<ProcessInfo> Runtime::Describe(const Pid& pid, Owner by) const {
 absl::StatusOr<std::string> Runtime::TypeNameOf(const Pid& pid,
                                                 Owner by) const {
   return core_->TypeNameOf(pid, by);
+}
+
+std::optional<std::string> Runtime::NameOf(const Pid& pid) const {
+  return core_->names.NameOf(pid);
 }
 
 EndedPage Runtime::ListEnded(const EndedFilter& filter, uint64_t before,

@@ -1,13 +1,10 @@
 #include "client/streams/lasting_channel.h"
 
 #include <grpcpp/support/channel_arguments.h>
-#include <poll.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 
-#include "absl/time/clock.h"
 #include "client/calls/connection.h"
 
 namespace actord::client {
@@ -43,19 +40,6 @@ bool IsWorthAnotherTry(const grpc::Status& status) {
       return false;
     default:
       return true;
-  }
-}
-
-void Pause(absl::Duration delay, const Cancellation& stop) {
-  const absl::Time until = absl::Now() + delay;
-  while (!stop.cancelled()) {
-    const absl::Duration left = until - absl::Now();
-    if (left <= absl::ZeroDuration()) return;
-    pollfd wait = {.fd = stop.fd(), .events = POLLIN, .revents = 0};
-    // At most a day; rounded up, so as not to spin.
-    const int64_t ms =
-        std::min<int64_t>(absl::ToInt64Milliseconds(left) + 1, 86'400'000);
-    if (poll(&wait, 1, static_cast<int>(ms)) < 0 && errno != EINTR) return;
   }
 }
 

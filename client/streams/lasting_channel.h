@@ -10,7 +10,6 @@
 #include <memory>
 
 #include "absl/time/time.h"
-#include "client/calls/cancellation.h"
 #include "client/calls/endpoint.h"
 
 namespace actord::client {
@@ -23,8 +22,5 @@ std::shared_ptr<grpc::Channel> OpenLastingChannel(const Endpoint& endpoint,
 
 // Whether a retry of a call that ended with this status may succeed.
 bool IsWorthAnotherTry(const grpc::Status& status);
-
-// Waits until the time has passed or the cancellation is cancelled.
-void Pause(absl::Duration delay, const Cancellation& stop);
 
 }  // namespace actord::client

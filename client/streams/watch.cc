@@ -2,12 +2,9 @@
 
 #include <grpcpp/client_context.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "client/calls/connection.h"
-#include "client/calls/error.h"
-#include "client/streams/lasting_channel.h"
+#include "client/streams/lasting_call.h"
 
 namespace actord::client {
 namespace {
@@ -23,10 +20,11 @@ void Call(const std::function<void(Parameters...)>& function,
 class ProcessWatch::Watch {
  public:
   Watch(const Endpoint& endpoint, ProcessWatchOptions options)
-      : endpoint_(endpoint),
-        options_(std::move(options)),
-        stub_(v1::ActorService::NewStub(OpenLastingChannel(
-            endpoint, options_.reconnect_delay, options_.max_reconnect_delay))),
+      : options_(std::move(options)),
+        call_(endpoint, {.name = "the watch",
+                         .reconnect_delay = options_.reconnect_delay,
+                         .max_reconnect_delay = options_.max_reconnect_delay,
+                         .on_broken = options_.on_broken}),
         resume_token_(options_.resume_token) {}
 
   absl::Status Run(Cancellation& stop);
@@ -35,8 +33,6 @@ class ProcessWatch::Watch {
   }
 
  private:
-  // Runs one call to its end. Sets `served` if the daemon answered.
-  grpc::Status Listen(Cancellation& stop, bool& served);
   // False: the watch was cancelled before the response was reported completely.
   bool Tell(const v1::WatchProcessesResponse& response,
             const Cancellation& stop) const;
@@ -45,9 +41,8 @@ class ProcessWatch::Watch {
   bool TellEvents(const v1::ProcessEvents& events,
                   const Cancellation& stop) const;
 
-  const Endpoint endpoint_;
   const ProcessWatchOptions options_;
-  const std::unique_ptr<v1::ActorService::Stub> stub_;
+  LastingCall call_;
   std::string resume_token_;
 };
 
@@ -100,53 +95,25 @@ bool ProcessWatch::Watch::Tell(const v1::WatchProcessesResponse& response,
   return true;
 }
 
-grpc::Status ProcessWatch::Watch::Listen(Cancellation& stop, bool& served) {
+absl::Status ProcessWatch::Watch::Run(Cancellation& stop) {
   v1::WatchProcessesRequest request;
   request.set_process_type(options_.process_type);
   request.set_parent_pid(options_.parent_pid);
   for (const std::string& label : options_.labels) request.add_labels(label);
-  request.set_resume_token(resume_token_);
   request.set_skip_snapshot(options_.skip_snapshot);
-  grpc::ClientContext context;
-  AddToken(endpoint_, context);
-  const Cancellation::Registration registration(
-      &stop, [&context] { context.TryCancel(); });
-  const auto stream = stub_->WatchProcesses(&context, request);
-  v1::WatchProcessesResponse response;
-  while (stream->Read(&response)) {
-    if (!std::exchange(served, true)) Call(options_.on_connected);
-    const bool whole = Tell(response, stop);
-    Call(options_.on_told);
-    if (whole) {
-      resume_token_ = response.resume_token();
-    } else {
-      context.TryCancel();
-    }
-  }
-  return stream->Finish();
-}
-
-absl::Status ProcessWatch::Watch::Run(Cancellation& stop) {
-  absl::Status usable = CheckEndpoint(endpoint_);
-  if (!usable.ok()) return usable;
-  absl::Duration delay = options_.reconnect_delay;
-  while (!stop.cancelled()) {
-    bool served = false;
-    const grpc::Status status = Listen(stop, served);
-    if (stop.cancelled()) break;
-    if (!status.ok() && !IsWorthAnotherTry(status)) return FromGrpc(status);
-    if (served) delay = options_.reconnect_delay;
-    const absl::Status why =
-        status.ok() ? absl::UnavailableError("the daemon has ended the watch")
-                    : FromGrpc(status);
-    // A retry sooner than the daemon asks for is useless.
-    const absl::Duration pause =
-        std::max(delay, DetailsOf(why).retry_delay.value_or(delay));
-    if (options_.on_broken) options_.on_broken(why, pause);
-    Pause(pause, stop);
-    delay = std::min(2 * delay, options_.max_reconnect_delay);
-  }
-  return absl::OkStatus();
+  return call_.Run<v1::WatchProcessesResponse>(
+      stop,
+      [&](v1::ActorService::Stub& stub, grpc::ClientContext* context) {
+        request.set_resume_token(resume_token_);
+        return stub.WatchProcesses(context, request);
+      },
+      [&](const v1::WatchProcessesResponse& response, bool is_first) {
+        if (is_first) Call(options_.on_connected);
+        const bool whole = Tell(response, stop);
+        Call(options_.on_told);
+        if (whole) resume_token_ = response.resume_token();
+        return whole;
+      });
 }
 
 ProcessWatch::ProcessWatch(const Endpoint& endpoint,

@@ -54,19 +54,37 @@ std::shared_ptr<AdminCall> Answered(const AdminCalls::Done& done,
   return std::make_shared<AnsweredCall>();
 }
 
-// The request of an event stream: the query's parameters are its fields. A
-// browser that watches again sends the id of the last event.
+// The field of the request that is a list, and the parameter for one item.
+// Empty: there is none.
+struct ListParameter {
+  std::string field = {};
+  std::string item = {};
+};
+
+ListParameter ListParameterOf(std::string_view path) {
+  if (path == kPublicationsPath) return {"patterns", "pattern"};
+  if (path == kEventsPath) return {"labels", "label"};
+  return {};
+}
+
+// The request of an event stream: the query's parameters are its fields. A list
+// has a parameter in the singular for each item. A browser that watches again
+// sends the id of the last event.
 absl::StatusOr<std::string> StreamRequestOf(const AdminRequest& request) {
   nlohmann::json fields = nlohmann::json::object();
-  // The field of the request that is a list.
-  const std::string_view several =
-      request.path == kPublicationsPath ? "patterns" : "labels";
+  const ListParameter list = ListParameterOf(request.path);
   absl::StatusOr<Parameters> parameters =
-      ReadParameters(request.query, several);
+      ReadParameters(request.query, list.item);
   if (!parameters.ok()) return parameters.status();
   for (const auto& [name, value] : *parameters) {
-    if (name == several) {
-      fields[name].push_back(value);
+    const bool has_list = !list.field.empty();
+    if (has_list && name == list.field) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the parameter ", list.field, " is not known; use ",
+                       list.item, ", once for each value"));
+    }
+    if (has_list && name == list.item) {
+      fields[list.field].push_back(value);
       // Texts are no truth values in JSON.
     } else if (value == "true" || value == "false") {
       fields[name] = value == "true";

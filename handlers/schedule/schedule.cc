@@ -123,8 +123,7 @@ void Schedule::TakeFailure(const Error& error, const Moment& now,
   out.Yield("log.write",
             Payload::Json(TextOfJson(
                 {{"level", "warning"},
-                 {"message", "schedule " + out.FormatPid(out.self()) + " (" +
-                                 spec_.when + ", " + spec_.what +
+                 {"message", "schedule (" + spec_.when + ", " + spec_.what +
                                  "): a run has failed: " + last_error_}})));
 }
 
@@ -133,7 +132,7 @@ bool Schedule::TakeMessage(const Event& event, const Moment& now,
   const std::string_view topic = event.topic();
   const bool is_call = event.call() != 0;
   if (topic == "remove") {
-    const std::string state = Describe(now);
+    const std::string state = Describe(now, /*is_removed=*/true);
     if (is_call) out.Reply(event.call(), Payload::Json(state));
     out.Done(Payload::Json(state));
     return false;
@@ -170,8 +169,7 @@ void Schedule::RunWhatIsDue(const Moment& now, StepOutput& out) {
             Payload::Json(TextOfJson(
                 {{"level", "warning"},
                  {"message",
-                  "schedule " + out.FormatPid(out.self()) + " (" + spec_.when +
-                      ", " + spec_.what +
+                  "schedule (" + spec_.when + ", " + spec_.what +
                       "): the wall clock was set back by more than 3 hours; "
                       "the schedule goes on from the new time, and times that "
                       "were run may be run again"}})));
@@ -193,11 +191,14 @@ void Schedule::SetTimer(const Moment& now, StepOutput& out) {
   sleeps_until_ns_ = until_ns;
 }
 
-std::string Schedule::Describe(const Moment& now) const {
-  const std::optional<int64_t> next = plan_->Next(now);
+std::string Schedule::Describe(const Moment& now, bool is_removed) const {
+  const std::optional<int64_t> next =
+      is_removed ? std::nullopt : plan_->Next(now);
   Json state = {{"when", spec_.when},
                 {"what", spec_.what},
-                {"state", plan_->state().paused ? "paused" : "active"},
+                {"state", is_removed              ? "removed"
+                          : plan_->state().paused ? "paused"
+                                                  : "active"},
                 {"catch_up", NameOfCatchUp(spec_.catch_up)},
                 {"runs", runs_},
                 {"failures", failures_},

@@ -67,7 +67,8 @@ class Schedule : public Process {
                                  StepOutput& out);
   void RunWhatIsDue(const Moment& now, StepOutput& out);
   void SetTimer(const Moment& now, StepOutput& out);
-  [[nodiscard]] std::string Describe(const Moment& now) const;
+  [[nodiscard]] std::string Describe(const Moment& now,
+                                     bool is_removed = false) const;
 
   // Set in Init and Restore.
   std::string input_;

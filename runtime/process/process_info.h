@@ -50,11 +50,12 @@ struct ProcessInfo {
   SharedLabels labels = {};  // null: none
   // The name that it has held longest comes first. In a list: only that one.
   std::vector<std::string> names = {};
+  // "": a built-in type, or the process is dormant or in quarantine.
+  std::string plugin = {};
+  std::string plugin_version = {};
   // Set only by Describe, at most kMaxDescribed items each. This bounds the
   // names, too.
   static constexpr size_t kMaxDescribed = 100;
-  std::string plugin = {};
-  std::string plugin_version = {};
   std::vector<Pid> links = {};
   std::vector<Pid> monitors = {};
   std::vector<Pid> monitored_by = {};

@@ -1,7 +1,6 @@
 // Watching processes: an iterator that resumes by itself.
 
-import { Deadline, Patience, pause } from './attempts.js';
-import { ActordError, Unavailable, errorOfRpc } from './errors.js';
+import { LastingCall } from './lasting_call.js';
 import * as wire from './wire.js';
 
 /**
@@ -11,30 +10,24 @@ import * as wire from './wire.js';
  */
 
 export class Watch {
-  #client;
   #request;
-  #deadline;
-  #patience;
-  #signal;
-  #closing = new AbortController();
-  /** @type {any} */
-  #call = null;
-  #events;
+  /** @type {LastingCall<WatchEvent>} */
+  #call;
 
   /**
    * @param {Client} client @param {string} processType @param {WatchOptions} options
    */
   constructor(client, processType, options) {
-    const { parentPid = '', labels, resumeToken = '', skipSnapshot = false,
-      timeoutMs = null, signal } = options;
-    this.#client = client;
+    const { parentPid = '', labels, resumeToken = '', skipSnapshot = false } = options;
     this.#request = {
       processType, parentPid, labels: wire.labelTexts(labels), resumeToken, skipSnapshot,
     };
-    this.#deadline = new Deadline(timeoutMs);
-    this.#patience = new Patience(client.timeoutMs);
-    this.#signal = signal;
-    this.#events = this.#read();
+    this.#call = new LastingCall(client, {
+      method: 'WatchProcesses',
+      request: this.#request,
+      name: 'watch',
+      deliver: (response) => this.#deliver(response),
+    }, options);
   }
 
   /** @returns {string} */
@@ -43,8 +36,7 @@ export class Watch {
   }
 
   close() {
-    this.#closing.abort();
-    this.#call?.cancel();
+    this.#call.close();
   }
 
   [Symbol.asyncIterator]() {
@@ -53,69 +45,22 @@ export class Watch {
 
   /** @returns {Promise<IteratorResult<WatchEvent, void>>} */
   next() {
-    return this.#events.next();
+    return this.#call.items.next();
   }
 
   /** @returns {Promise<IteratorResult<WatchEvent, void>>} */
   return() {
     this.close();
-    return this.#events.return();
+    return this.#call.items.return();
   }
 
-  /** @returns {AsyncGenerator<WatchEvent, void, undefined>} */
-  async* #read() {
-    const abort = () => this.close();
-    this.#signal?.addEventListener('abort', abort);
-    try {
-      while (!this.#isOver()) {
-        try {
-          yield* this.#responses();
-          // A daemon ends a watch with an error.
-          throw new Unavailable('the watch has ended', { code: 'UNAVAILABLE' });
-        } catch (error) {
-          this.#signal?.throwIfAborted();
-          await this.#continueAfter(errorOfRpc(error));
-        }
-      }
-      this.#signal?.throwIfAborted();
-    } finally {
-      this.#signal?.removeEventListener('abort', abort);
-      this.#call?.cancel();
-    }
-  }
-
-  /** @returns {AsyncGenerator<WatchEvent, void, undefined>} */
-  async* #responses() {
-    const remaining = this.#deadline.remaining();
-    this.#call = this.#client.open('WatchProcesses', this.#request,
-      remaining === null ? Infinity : Date.now() + remaining);
-    for await (const response of this.#call) {
-      this.#patience.answered();
-      const events = wire.watchEvents(response);
-      const last = events.pop();
-      yield* events;
-      // A caller that has the last event has the response.
-      this.#request.resumeToken = response.resumeToken;
-      if (last) yield last;
-    }
-  }
-
-  #isOver() {
-    return this.#closing.signal.aborted || this.#signal?.aborted
-      || this.#deadline.isOver;
-  }
-
-  /** @param {ActordError} error */
-  async #continueAfter(error) {
-    if (this.#isOver() || error.code === 'DEADLINE_EXCEEDED') {
-      this.#closing.abort();
-      return;
-    }
-    if (!(error instanceof ActordError)
-        || (error.retryDelayMs === null && error.code !== 'UNAVAILABLE')) throw error;
-    const wanted = this.#patience.pauseAfter(error);
-    if (wanted === null) throw error;
-    // Rejects only when the watch is closed.
-    await pause(wanted, this.#closing.signal).catch(() => {});
+  /** @param {any} response @returns {Generator<WatchEvent, void, undefined>} */
+  * #deliver(response) {
+    const events = wire.watchEvents(response);
+    const last = events.pop();
+    yield* events;
+    // A caller that has the last event has the response.
+    this.#request.resumeToken = response.resumeToken;
+    if (last) yield last;
   }
 }

@@ -77,7 +77,8 @@ constexpr EventStream kPublications = {
     "Events of the name publications, whose data is a SubscribeResponse. The "
     "data of the last event, end, is an Error."};
 
-// The fields of the request of the method are parameters of the query.
+// The fields of the request of the method are parameters of the query. A list
+// has a parameter in the singular, which may come several times.
 Json OperationOfEvents(const MethodDescriptor& method,
                        const EventStream& stream, Schemas& schemas) {
   Json operation{{"operationId", stream.id},
@@ -85,8 +86,11 @@ Json OperationOfEvents(const MethodDescriptor& method,
                  {"description", CommentOf(method)}};
   const Json request = schemas.Of(*method.input_type());
   for (const auto& [name, schema] : request["properties"].items()) {
+    const bool is_list = schema.value("type", "") == "array";
     operation["parameters"].push_back(
-        {{"name", name}, {"in", "query"}, {"schema", schema}});
+        {{"name", is_list ? name.substr(0, name.size() - 1) : name},
+         {"in", "query"},
+         {"schema", schema}});
   }
   operation["responses"]["200"] = {
       {"description", stream.events},

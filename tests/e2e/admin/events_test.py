@@ -61,6 +61,19 @@ class EventsCase(TokenCase):
 
 class EventsTest(EventsCase):
 
+    def test_labels_select(self):
+        api = self.start()
+        acme, _ = (self.actor.submit("counter", b"1", labels=labels) for labels in
+                   ({"tenant": "acme", "urgent": ""}, {"tenant": "acme"}))
+        events = self.open(api, "?label=tenant=acme&label=urgent")
+        _, _, data = events.next()
+        self.assertEqual([one["pid"] for one in data["snapshot"]["processes"]],
+                         [acme])
+        refused = self.open(api, "?labels=urgent")
+        self.assertEqual(refused.answer.status, 400)
+        self.assertIn("use label, once for each value",
+                      refused.answer.read().decode())
+
     def test_tell_snapshot_starts_and_ends_and_resume(self):
         api = self.start()
         before = self.actor.submit("counter", b"1")

@@ -11,7 +11,7 @@ class PublicationsTest(EventsCase):
     def test_publications_are_events(self):
         self.start()
         api = Api(self.port, self.client)
-        events = self.open(api, "?patterns=room/7&patterns=price/*&patterns=true",
+        events = self.open(api, "?pattern=room/7&pattern=price/*&pattern=true",
                            path="/v1/publications")
         self.assertEqual(events.answer.status, 200)
         self.assertEqual(events.answer.headers["Content-Type"],
@@ -37,11 +37,12 @@ class PublicationsTest(EventsCase):
         api = Api(self.port, self.client)
         for query, status, why in (
                 ("", 400, "there are 0 patterns"),
-                ("?patterns=a*b", 400, "neither a topic nor a prefix"),
+                ("?pattern=a*b", 400, "neither a topic nor a prefix"),
+                ("?patterns=a", 400, "use pattern, once for each value"),
                 ("?topic=a", 400, "topic")):
             refused = self.open(api, query, path="/v1/publications")
             self.assertEqual(refused.answer.status, status)
             self.assertIn(why, refused.answer.read().decode())
-        refused = self.open(viewer, "?patterns=a", path="/v1/publications")
+        refused = self.open(viewer, "?pattern=a", path="/v1/publications")
         self.assertEqual(refused.answer.status, 403)
         self.assertEqual(api.raw("/v1/publications").status, 405)

@@ -187,7 +187,10 @@ TEST_F(ScheduleTest, PausesResumesAndEnds) {
   EXPECT_EQ(state["missed"], 0);
   harness.Advance(1min);
   EXPECT_EQ(begun.size(), 1u);
-  EXPECT_EQ(Ask(harness, schedule, "remove")["runs"], 1);
+  const json removed = Ask(harness, schedule, "remove");
+  EXPECT_EQ(removed["runs"], 1);
+  EXPECT_EQ(removed["state"], "removed");
+  EXPECT_EQ(removed.count("next"), 0u);
   EXPECT_EQ(json::parse(harness.ExpectResult(schedule).bytes)["runs"], 1);
   harness.Advance(1h);
   EXPECT_EQ(begun.size(), 1u);
