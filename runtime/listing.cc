@@ -349,10 +349,6 @@ absl::StatusOr<std::string> Runtime::TypeNameOf(const Pid& pid,
   return core_->TypeNameOf(pid, by);
 }
 
-std::optional<std::string> Runtime::NameOf(const Pid& pid) const {
-  return core_->names.NameOf(pid);
-}
-
 EndedPage Runtime::ListEnded(const EndedFilter& filter, uint64_t before,
                              size_t page_size) const {
   return core_->results.List(filter, before, page_size,

@@ -201,8 +201,6 @@ class Runtime {
   // than Describe for a volatile process: it takes no lock.
   absl::StatusOr<std::string> TypeNameOf(const Pid& pid,
                                          Owner by = Owner::kAny) const;
-  // The name that the process has held longest; nullopt: it holds none.
-  [[nodiscard]] std::optional<std::string> NameOf(const Pid& pid) const;
   // Lists at most `page_size` processes from the place `first_slot` on. A
   // process that lives during the whole walk over all pages is listed exactly
   // once. One call examines at most kMaxLookedAt places, so a page before the
