@@ -148,7 +148,8 @@ TEST(WordCountTest, AgreesWithCoreutilsOnARealText) {
   Plugged harness("wordcount");
   const json input = {
       {"path", kRealText}, {"top", 1'000'000}, {"chunk_bytes", 1024}};
-  const Pid parent = harness.Submit("wordcount", "run", input.dump());
+  const Pid parent =
+      harness.Submit("wordcount", "run", OwnedPayload::Json(input.dump()));
   harness.CompleteNext("file.read", text);
   const std::string counts = harness.ExpectResult(parent).bytes;
 
@@ -183,7 +184,8 @@ TEST(WordCountTest, KeepsTheTopOfATextWhicheverChildIsFirst) {
   ForEachSeed(kSeeds, [&](uint64_t seed) {
     Plugged harness("wordcount", {.seed = seed});
     const json input = {{"text", text}, {"top", 2}, {"chunk_bytes", 1024}};
-    const Pid parent = harness.Submit("wordcount", "run", input.dump());
+    const Pid parent =
+        harness.Submit("wordcount", "run", OwnedPayload::Json(input.dump()));
     const std::string counts = harness.ExpectResult(parent).bytes;
     EXPECT_TRUE(harness.Live().empty());
     if (first.empty()) first = counts;
@@ -204,7 +206,8 @@ TEST(WordCountTest, TakesAnInputThatIsNoJsonAsTheText) {
 TEST(WordCountTest, CountsNoMessageButItsChildren) {
   ForEachSeed(kSeeds, [](uint64_t seed) {
     Plugged harness("wordcount", {.seed = seed});
-    const Pid parent = harness.Submit("wordcount", "run", R"({"text":"a"})");
+    const Pid parent = harness.Submit("wordcount", "run",
+                                      OwnedPayload::Json(R"({"text":"a"})"));
     harness.Deliver(parent, "counts", R"({"z":9})", harness.Probe());
     harness.Deliver(parent, "counts", R"({"z":9})");
     EXPECT_EQ(json::parse(harness.ExpectResult(parent).bytes)["words"], 1);
@@ -213,20 +216,23 @@ TEST(WordCountTest, CountsNoMessageButItsChildren) {
 
 TEST(WordCountTest, FailsWithTheReasonsOfOthers) {
   Plugged harness("wordcount");
-  const Pid unreadable = harness.Submit("wordcount", "run", R"({"path":"/x"})");
+  const Pid unreadable = harness.Submit("wordcount", "run",
+                                        OwnedPayload::Json(R"({"path":"/x"})"));
   harness.FailNext("file.read", Code::kNotFound, "there is no file");
   EXPECT_EQ(harness.ExpectFailed(unreadable, Code::kNotFound),
             "there is no file");
 
   Plugged full("wordcount", {.max_processes = 1});
-  full.ExpectFailed(full.Submit("wordcount", "run", R"({"text":"a"})"),
-                    Code::kResourceExhausted);
+  full.ExpectFailed(
+      full.Submit("wordcount", "run", OwnedPayload::Json(R"({"text":"a"})")),
+      Code::kResourceExhausted);
 }
 
 TEST(WordCountTest, DoesNotWaitForEverForAChildThatSaysNothing) {
   ForEachSeed(kSeeds, [](uint64_t seed) {
     Plugged harness("wordcount", {.seed = seed});
-    const Pid parent = harness.Submit("wordcount", "run", R"({"path":"/x"})");
+    const Pid parent = harness.Submit("wordcount", "run",
+                                      OwnedPayload::Json(R"({"path":"/x"})"));
     harness.CompleteNext("file.read", std::string(100'000, 'a') + " b");
     // The child is terminated before its turn.
     while (harness.Live("wordcount.chunk").empty() && harness.RunOne()) {
@@ -246,7 +252,8 @@ TEST(WordCountTest, RefusesBadInput) {
   for (const char* input :
        {"", "[]", "{}", R"({"path":"/x","text":"a"})", R"({"path":1})",
         R"({"text":"a","chunk_bytes":10})", R"({"text":"a","top":"x"})"}) {
-    harness.ExpectRefused(Code::kInvalidArgument, "wordcount", "run", input);
+    harness.ExpectRefused(Code::kInvalidArgument, "wordcount", "run",
+                          OwnedPayload::Json(input));
   }
 }
 

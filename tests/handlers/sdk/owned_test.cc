@@ -67,10 +67,14 @@ TEST(ContentType, OfATextIsTextPlain) {
   const char* const literal = "text";
   for (const Payload& payload :
        {Payload("text"), Payload(text), Payload(std::string_view(text)),
-        Payload(literal), OwnedPayload("text").view(),
-        OwnedPayload(text).view(), OwnedPayload(literal).view()}) {
+        Payload(literal)}) {
     EXPECT_EQ(payload.content_type, "text/plain");
     EXPECT_FALSE(payload.is_json());
+  }
+  for (const OwnedPayload& payload :
+       {OwnedPayload("text"), OwnedPayload(text),
+        OwnedPayload(std::string_view(text)), OwnedPayload(literal)}) {
+    EXPECT_EQ(payload.content_type, "text/plain");
   }
   OwnedPayload moved(std::string(100, 't'));
   EXPECT_EQ(moved.content_type, "text/plain");
