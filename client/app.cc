@@ -43,7 +43,8 @@ Environment:
   ACTORD_CLIENT_TLS_*  as the options --tls-*, unless the option is given
   NO_COLOR             no colours, if it is not empty
 
-Data goes to standard output, everything else to standard error.
+Data goes to standard output, everything else to standard error. Programs read -o json, for
+example with jq: actorctl ps -o json | jq -r '.[].pid'.
 Exit status: 0 done, 1 the process or the request failed, 2 usage, 3 not found,
 4 not allowed, 5 unavailable, 6 deadline exceeded, 78 damaged store, 130 interrupted.
 
@@ -100,8 +101,8 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
                  "\"actorctl context\" [$ACTORD_CONTEXT, the context in use]")
       ->type_name("NAME");
   app.add_option("--token-file", typed.token_file,
-                 "File with the token for the daemon, which only you and "
-                 "your group may read; without TLS the token is sent over "
+                 "File with the token for the daemon, of mode 0600 or 0640 "
+                 "(chmod 0600 PATH); without TLS the token is sent over "
                  "Unix sockets and to this machine alone [$ACTORD_TOKEN_FILE, "
                  "no token]")
       ->type_name("PATH");
@@ -245,9 +246,10 @@ absl::StatusOr<GlobalOptions> Check(const Typed& typed, bool uses_daemon,
     if (!context.ok()) return context.status();
     named = *std::move(context);
   }
-  absl::Status status = SetAddress(typed, environment, named, options);
-  if (!status.ok()) return status;
+  absl::Status status;
   if (uses_daemon) {
+    status = SetAddress(typed, environment, named, options);
+    if (!status.ok()) return status;
     auto tls = ReadTlsOptions(typed.tls, environment.variable,
                               {named.context.tls, named.origin});
     if (!tls.ok()) return tls.status();
@@ -340,13 +342,13 @@ ExitStatus RunActorctl(const std::vector<std::string>& arguments,
     return ExitStatus::kUsage;
   }
 
+  if (!chosen) {
+    return Invocation(environment, GlobalOptions())
+        .Fail(UsageError("a command is required; see \"actorctl help\""));
+  }
   auto options = Check(typed, UsesDaemon(app), environment);
   Invocation invocation(environment, options.ok() ? *options : GlobalOptions());
   if (!options.ok()) return invocation.Fail(options.status());
-  if (!chosen) {
-    return invocation.Fail(
-        UsageError("a command is required; see \"actorctl help\""));
-  }
   const ExitStatus status = chosen(invocation);
   environment.out.flush();
   if (!environment.out) {

@@ -56,9 +56,9 @@ absl::Status CheckTokenFile(const struct stat& status, uid_t reader,
   const mode_t mode = status.st_mode & 07777u;
   if ((mode & ~kTokenFileMode) != 0) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: has mode %04o, and a file of tokens may have 0640 at most, so "
-        "that "
-        "only its owner writes it and others do not read it: chmod 0640 %s",
+        "%s: has mode %04o; a file of tokens must have mode 0640 or 0600, so "
+        "that only its owner can change it and others cannot read it: type "
+        "chmod 0640 %s",
         path, mode, path));
   }
   if (status.st_uid != 0 && status.st_uid != reader) {

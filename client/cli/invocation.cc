@@ -89,7 +89,7 @@ ExitStatus Invocation::Fail(const absl::Status& status,
 }
 
 void Invocation::SayEmpty(const ListWriter& list, const std::string& text) {
-  if (list.empty() && ForPeople() && environment_.err_is_terminal) {
+  if (list.empty() && ForPeople()) {
     err() << OneLine(text) << '\n';
   }
 }

@@ -80,7 +80,7 @@ class Invocation {
   // Writes the error to standard error, with `about` as its subject ("" for
   // none), and returns the exit status for it.
   ExitStatus Fail(const absl::Status& status, const std::string& about = "");
-  // Tells people at a terminal, on standard error, why a list is empty.
+  // Tells people, on standard error, why a list is empty.
   void SayEmpty(const ListWriter& list, const std::string& text);
   // Writes "program: text" on one line, with control characters replaced and
   // without the secrets of tokens.

@@ -28,6 +28,9 @@ struct SubmitOptions {
   std::string content_type;
   std::string request_id;
   std::string name;
+  std::string on_name_conflict;
+  std::optional<std::string> message;
+  std::string topic;
   std::vector<std::string> labels;
   std::optional<int> priority;
   std::string file;
@@ -37,11 +40,28 @@ struct SubmitOptions {
   bool is_volatile = false;
 };
 
+// The holder of the name got the message, and has a durability of its own.
+void WarnOfDurability(Invocation& invocation, const v1::SubmitRequest& request,
+                      const v1::SubmitResponse& response) {
+  if (!response.delivered() ||
+      request.durability() == v1::DURABILITY_UNSPECIFIED ||
+      request.durability() == response.durability()) {
+    return;
+  }
+  const bool wants_durable = request.durability() == v1::DURABILITY_DURABLE;
+  invocation.Complain("process " + response.pid() + " held the name " +
+                      request.name() + " already and is " +
+                      EnumName(response.durability()) + "; " +
+                      (wants_durable ? "--durable" : "--volatile") +
+                      " applies only to a process that the command starts");
+}
+
 ExitStatus SubmitOne(Invocation& invocation, const v1::SubmitRequest& request,
                      bool wait) {
   const auto response = invocation.client().Submit(
       request, wait ? invocation.Waiting() : invocation.Quick());
   if (!response.ok()) return invocation.Fail(response.status());
+  WarnOfDurability(invocation, request, *response);
   const std::string& pid = response->pid();
   if (!wait) {
     WriteOne(invocation.out(), invocation.style(), ToJson(*response), pid,
@@ -124,27 +144,44 @@ ExitStatus SubmitMany(Invocation& invocation, const SubmitOptions& options,
                        absl::Now() - start, status);
 }
 
-ExitStatus RunSubmit(Invocation& invocation, const SubmitOptions& options) {
+absl::Status CheckSubmit(const SubmitOptions& options) {
   if (!options.file.empty() && !options.request_id.empty()) {
-    return invocation.Fail(UsageError(
-        "--request-id is for one process; in a file, each item has its own"));
+    return UsageError(
+        "--request-id is for one process; in a file, each item has its own");
   }
   if (!options.file.empty() && !options.name.empty()) {
-    return invocation.Fail(UsageError(
-        "--name is for one process; many cannot hold the same name"));
+    return UsageError(
+        "--name is for one process; many cannot hold the same name");
   }
-  if (options.file == "-" && options.input == "-") {
-    return invocation.Fail(
-        UsageError("standard input cannot be both INPUT and --from-file"));
+  const bool input_is_stdin = options.has_input && options.input == "-";
+  const bool message_is_stdin = options.message && *options.message == "-";
+  if (options.file == "-" && input_is_stdin) {
+    return UsageError("standard input cannot be both INPUT and --from-file");
+  }
+  if (message_is_stdin && (input_is_stdin || options.file == "-")) {
+    return UsageError(std::string("standard input cannot be both --message "
+                                  "and ") +
+                      (input_is_stdin ? "INPUT" : "--from-file"));
   }
   if (options.file.empty() && options.process_type.empty()) {
-    return invocation.Fail(UsageError("TYPE is required"));
+    return UsageError("TYPE is required");
   }
+  return absl::OkStatus();
+}
+
+ExitStatus RunSubmit(Invocation& invocation, const SubmitOptions& options) {
+  const absl::Status usable = CheckSubmit(options);
+  if (!usable.ok()) return invocation.Fail(usable);
   v1::SubmitRequest request;
   request.set_process_type(options.process_type);
   request.set_method(options.method);
   request.set_request_id(options.request_id);
   request.set_name(options.name);
+  if (options.on_name_conflict == "deliver") {
+    request.set_on_name_conflict(v1::SubmitRequest::NAME_CONFLICT_DELIVER);
+  } else if (options.on_name_conflict == "fail") {
+    request.set_on_name_conflict(v1::SubmitRequest::NAME_CONFLICT_FAIL);
+  }
   const absl::Status labels = ReadLabels(options.labels, request);
   if (!labels.ok()) return invocation.Fail(labels);
   if (options.priority) request.set_priority(*options.priority);
@@ -155,6 +192,13 @@ ExitStatus RunSubmit(Invocation& invocation, const SubmitOptions& options) {
     if (!input.ok()) return invocation.Fail(input.status(), "INPUT");
     *request.mutable_input() = *std::move(input);
   }
+  if (options.message) {
+    auto payload = ReadPayload(invocation, *options.message, "");
+    if (!payload.ok()) return invocation.Fail(payload.status(), "--message");
+    v1::Message* const message = request.add_messages();
+    message->set_topic(options.topic);
+    *message->mutable_payload() = *std::move(payload);
+  }
   return options.file.empty() ? SubmitOne(invocation, request, options.wait)
                               : SubmitMany(invocation, options, request);
 }
@@ -163,6 +207,11 @@ constexpr char kSubmitFooter[] = R"(
 Prints the PID. With --wait, prints the result instead, byte for byte; if the process
 fails, the reason goes to standard error and the exit status is 1. An interrupted --wait
 leaves the process running.
+
+With --on-name-conflict deliver, a process that holds the name already gets the --message, and
+no process is started; the command prints the PID of the holder. The input, labels, priority and
+durability of the command are then ignored. "actorctl call" starts no process: to start or call,
+submit with --on-name-conflict deliver and then call @NAME.
 
 With --from-file, each line of FILE is a JSON object; the command line gives the defaults:
   {"type": "echo", "method": "run", "input": any JSON, "request_id": "order-17",
@@ -176,9 +225,34 @@ Examples:
   actorctl submit echo '{"hello": "world"}' --wait
   actorctl submit wordcount @/usr/share/common-licenses/GPL-3 --wait
   actorctl submit order @order.json --request-id order-17 -l tenant=acme
+  actorctl submit counter 0 --name visits --on-name-conflict deliver --message 1 --topic add
   actorctl submit echo --from-file items.jsonl --wait -o jsonl > results.jsonl
   seq 1000 | sed 's/.*/{"input": &}/' | actorctl submit echo --from-file -
 )";
+
+void AddNameOptions(CLI::App& command, SubmitOptions& options) {
+  CLI::Option* const name =
+      command
+          .add_option("--name", options.name,
+                      "Name of the process; see --on-name-conflict")
+          ->type_name("NAME");
+  command
+      .add_option("--on-name-conflict", options.on_name_conflict,
+                  "If another process holds the name: fail, or deliver the "
+                  "--message to it [fail]")
+      ->check(CLI::IsMember({"fail", "deliver"}).description(""))
+      ->type_name("fail|deliver")
+      ->needs(name);
+  CLI::Option* const message =
+      command
+          .add_option("--message", options.message,
+                      "A message that the process gets before its first step: "
+                      "text, @FILE or -")
+          ->type_name("PAYLOAD");
+  command.add_option("--topic", options.topic, "Topic of the --message")
+      ->type_name("TEXT")
+      ->needs(message);
+}
 
 }  // namespace
 
@@ -204,10 +278,7 @@ void AddSubmit(CLI::App& app, Action& chosen) {
       ->add_option("--request-id", options->request_id,
                    "Start the process once, even if the command is repeated")
       ->type_name("ID");
-  command
-      ->add_option("--name", options->name,
-                   "Name of the process; fails if another process holds it")
-      ->type_name("NAME");
+  AddNameOptions(*command, *options);
   command
       ->add_option("-l,--label", options->labels,
                    "A label for the process, by which ps and watch select; at "

@@ -100,9 +100,10 @@ in all. If the filter is the whole name of a type, the daemon lists that type al
 Keys: q quit, ? help, t types or processes, s and S sort, / filter, p pause, + and - interval,
 arrows move, Enter details, k cancel a process, K terminate a process; k and K ask before.
 
---sort processes, running, ready, blocked, idle and durable need --types; pid, state, durability
-and priority exclude it. Numbers are sorted from the largest down, names from A to Z.
-The columns for owners and durability are shown if a process has an owner or is durable.
+--sort processes, running, ready, blocked, idle and durable need --types; pid, name, state,
+durability and priority exclude it. Numbers are sorted from the largest down, names from A to Z.
+The columns for names, owners and durability are shown if a process has a name, has an owner
+or is durable.
 
 top retries a lost connection until the daemon is back. After --timeout it ends, with exit
 status 6. NO_COLOR turns colours off. Without UTF-8 in LC_ALL, LC_CTYPE or LANG, top shows

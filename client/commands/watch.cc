@@ -40,6 +40,7 @@ struct WatchLine {
   std::string method = {};
   std::string priority = {};
   std::string parent = {};
+  std::string name = {};
 };
 
 Item LineItem(const WatchLine& line) {
@@ -53,9 +54,9 @@ Item LineItem(const WatchLine& line) {
           .cells =
               [&line] {
                 return std::vector<std::string>{
-                    line.event,  line.time,     line.pid,
-                    line.type,   line.how,      line.steps,
-                    line.method, line.priority, line.parent};
+                    line.event,  line.time,  line.pid,    line.type,
+                    line.how,    line.steps, line.method, line.priority,
+                    line.parent, line.name};
               }};
 }
 
@@ -84,7 +85,8 @@ class WatchPrinter {
                  {.heading = "STEPS", .number = true},
                  {.heading = "METHOD", .wide_only = true},
                  {.heading = "PRIORITY", .wide_only = true, .number = true},
-                 {.heading = "PARENT", .wide_only = true}}) {}
+                 {.heading = "PARENT", .wide_only = true},
+                 {.heading = "NAME", .if_filled = true}}) {}
 
   // The functions that the watch calls.
   ProcessWatchOptions Options();
@@ -144,7 +146,8 @@ void WatchPrinter::Show(const v1::Process& process) {
          .steps = std::to_string(process.steps()),
          .method = process.method(),
          .priority = std::to_string(process.priority()),
-         .parent = process.parent_pid()});
+         .parent = process.parent_pid(),
+         .name = process.names().empty() ? "" : process.names(0)});
 }
 
 void WatchPrinter::Show(const v1::ProcessStarted& started) {
@@ -247,7 +250,7 @@ ExitStatus RunWatch(Invocation& invocation,
 constexpr char kWatchFooter[] = R"(
 Prints a line for each live process (LIVE), and from then on a line for each process that
 starts (STARTED, when its Init has returned) or ends (ENDED; HOW is DONE, or the reason of
-the failure). For each process STARTED comes before ENDED, each of them once.
+the failure). Lines of live processes have their NAME, if one of the first has a name. For each process STARTED comes before ENDED, each of them once.
 
 watch retries a lost connection and continues where it was. If the daemon has restarted, or
 no longer keeps the events since then, watch reports the missed events on standard error

@@ -28,6 +28,11 @@ std::string Scaled(double value) {
   return buffer.data();
 }
 
+// "": it has none.
+std::string NameOfRow(const ProcessRow& row) {
+  return row.process.names_size() == 0 ? "" : row.process.names(0);
+}
+
 bool IsDurable(const ProcessRow& row) {
   return row.process.durability() == v1::DURABILITY_DURABLE;
 }
@@ -67,6 +72,15 @@ const std::vector<Column<ProcessRow>>& ProcessColumns() {
        [](Row a, Row b) {
          return a.process.process_type() < b.process.process_type();
        }},
+      {"name", "NAME", 0, false, 85, [](Row row) { return NameOfRow(row); },
+       // Processes without a name come last.
+       [](Row a, Row b) {
+         if (NameOfRow(a).empty() || NameOfRow(b).empty()) {
+           return !NameOfRow(a).empty();
+         }
+         return NameOfRow(a) < NameOfRow(b);
+       },
+       [](Row row) { return row.process.names_size() > 0; }},
       {"owner", "OWNER", 0, false, 65,
        [](Row row) { return row.process.owner(); },
        [](Row a, Row b) { return a.process.owner() < b.process.owner(); },

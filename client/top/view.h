@@ -23,7 +23,7 @@ struct ViewOptions {
   // Show types; otherwise processes.
   bool types = false;
   // Sort column; steps/s.
-  size_t process_column = 6;
+  size_t process_column = 7;
   // Sort column; processes.
   size_t type_column = 1;
   bool reversed = false;

@@ -251,6 +251,18 @@ class FakeDaemon::Service final : public FakeLists {
   grpc::Status Start(const v1::SubmitRequest& request,
                      v1::SubmitResponse* response) {
     using grpc::StatusCode;
+    for (const v1::Name& held : daemon_.names) {
+      if (held.name() != request.name()) continue;
+      if (request.on_name_conflict() !=
+          v1::SubmitRequest::NAME_CONFLICT_DELIVER) {
+        return MakeError(StatusCode::ALREADY_EXISTS, "NAME_TAKEN",
+                         "the name is taken");
+      }
+      response->set_pid(held.pid());
+      response->set_delivered(true);
+      response->set_durability(v1::DURABILITY_VOLATILE);
+      return grpc::Status::OK;
+    }
     const std::string& type = request.process_type();
     if (type == "refuse") {
       return MakeError(StatusCode::INVALID_ARGUMENT, "INIT_REFUSED",

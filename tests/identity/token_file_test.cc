@@ -52,9 +52,9 @@ TEST_F(TokenFile, ModeIsAtMost0640) {
   }
   EXPECT_EQ(FileComplaint(Write("", 0644)),
             PathOf("tokens.toml") +
-                ": has mode 0644, and a file of tokens may have 0640 at most, "
-                "so that only its owner writes it and others do not read it: "
-                "chmod 0640 " +
+                ": has mode 0644; a file of tokens must have mode 0640 or "
+                "0600, so that only its owner can change it and others cannot "
+                "read it: type chmod 0640 " +
                 PathOf("tokens.toml"));
   for (const mode_t mode : {0640, 0600, 0440, 0400}) {
     EXPECT_EQ(FileComplaint(Write("", mode)), "") << mode;

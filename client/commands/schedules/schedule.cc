@@ -39,7 +39,10 @@ ExitStatus RunNamed(Invocation& invocation, const std::string& name,
 }
 
 struct Listed {
-  std::string name;
+  // Empty: the process has no name that begins with kSchedulePrefix.
+  std::string name = {};
+  // "@" and another name of the process; empty: it has none.
+  std::string other_name = {};
   v1::Process process;
 };
 
@@ -56,7 +59,7 @@ absl::StatusOr<std::vector<Listed>> FindSchedules(Invocation& invocation) {
         return response.processes();
       },
       [&](const v1::Process& process) {
-        found.push_back({.name = "", .process = process});
+        found.push_back({.process = process});
       },
       [] {});
   if (!status.ok()) return status;
@@ -79,7 +82,11 @@ absl::StatusOr<std::vector<Listed>> FindSchedules(Invocation& invocation) {
   if (!status.ok()) return status;
   for (Listed& each : found) {
     const auto name = names.find(each.process.pid());
-    if (name != names.end()) each.name = name->second;
+    if (name != names.end()) {
+      each.name = name->second;
+    } else if (each.process.names_size() > 0) {
+      each.other_name = "@" + each.process.names(0);
+    }
   }
   return found;
 }
@@ -106,12 +113,14 @@ ExitStatus RunList(Invocation& invocation) {
     const std::string& name = each.name;
     const v1::Process& process = each.process;
     const std::string& pid = process.pid();
+    const std::string& shown = name.empty() ? each.other_name : name;
     absl::StatusOr<Json> state = AskSchedule(invocation, pid, "show");
     // It has ended since it was listed.
     if (!state.ok() && HasEnded(state.status())) continue;
     if (!state.ok()) {
       const ExitStatus failed = invocation.Fail(
-          state.status(), "schedule " + name + " (" + pid + ")");
+          state.status(),
+          "schedule " + (shown.empty() ? pid : shown + " (" + pid + ")"));
       if (result == ExitStatus::kDone) result = failed;
       if (failed == ExitStatus::kUnavailable ||
           failed == ExitStatus::kInterrupted) {
@@ -128,7 +137,7 @@ ExitStatus RunList(Invocation& invocation) {
                 .cells =
                     [&] {
                       return std::vector<std::string>{
-                          name.empty() ? "-" : OneLine(name),
+                          OneLine(shown.empty() ? pid : shown),
                           field("state"),
                           field("when"),
                           field("what"),
@@ -165,7 +174,8 @@ Examples:
 )";
 
 constexpr char kListFooter[] = R"(
-FAILURES counts runs whose process was not started, or whose message was not delivered; LAST
+NAME of a schedule that "schedule add" has not started is @ and the name of its process, or
+its PID. FAILURES counts runs whose process was not started, or whose message was not delivered; LAST
 ERROR says why. MISSED counts due times that were left out (see add --catch-up).
 
 Examples:
@@ -211,8 +221,8 @@ void AddSchedule(CLI::App& app, Action& chosen) {
   AddNamed(*command, chosen, "resume", "Continue with the next due time",
            "Examples:\n  actorctl schedule resume nightly");
   AddNamed(*command, chosen, "remove", "End a schedule",
-           "Prints the last state of the schedule. Processes that it has "
-           "submitted continue.\n\n"
+           "Prints the schedule as it was at its end, with the state removed. "
+           "Processes that it has submitted continue.\n\n"
            "Examples:\n  actorctl schedule remove nightly");
 }
 

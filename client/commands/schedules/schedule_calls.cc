@@ -63,7 +63,8 @@ void WriteSchedule(Invocation& invocation, const std::string& name,
       {"Catch-up", "catch_up"}};
   WriteOne(invocation.out(), invocation.style(), json, name, [&] {
     std::vector<std::pair<std::string, std::string>> rows = {
-        {"Name", OneLine(name)}};
+        {"Name", OneLine(name)},
+        {"Process", OneLine("@" + (kSchedulePrefix + name))}};
     for (const auto& [heading, field] : kFields) {
       if (state.contains(field)) {
         rows.emplace_back(heading, ScheduleField(state, field));

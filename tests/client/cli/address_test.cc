@@ -93,5 +93,17 @@ TEST(Actorctl, RefusesAnInvalidAddress) {
                     Not(HasSubstr("\x1b"))));
 }
 
+TEST(Actorctl, CommandsWithoutADaemonWorkWithAnInvalidAddress) {
+  const CliInput wrong = {.variables = {{"ACTORD_ADDRESS", "http://x"}}};
+  for (const char* command : {"help", "version"}) {
+    EXPECT_EQ(RunCli({command}, wrong).status, ExitStatus::kDone) << command;
+    EXPECT_EQ(RunCli({command}, wrong).err, "") << command;
+  }
+  EXPECT_EQ(RunCli({"--version"}, wrong).status, ExitStatus::kDone);
+  EXPECT_EQ(RunCli({"completion", "bash"}, wrong).status, ExitStatus::kDone);
+  EXPECT_EQ(RunCli({"__complete", "hea"}, wrong).out.substr(0, 6), "health");
+  EXPECT_THAT(RunCli({}, wrong).err, HasSubstr("a command is required"));
+}
+
 }  // namespace
 }  // namespace actord::client

@@ -152,7 +152,7 @@ TEST_F(Commands, DescribeShowsOneProcess) {
   const std::string wide = Run({"ps", "-o", "wide"}).out;
   EXPECT_THAT(wide, HasSubstr("PRIORITY"));
   EXPECT_THAT(wide, HasSubstr("29"));
-  EXPECT_THAT(wide, ContainsRegex("OWNER +DURABILITY\n.* DURABLE\n"));
+  EXPECT_THAT(wide, ContainsRegex("OWNER +DURABILITY +PLUGIN\n.* DURABLE\n"));
   const std::string table = Run({"describe", "q-1"}).out;
   EXPECT_THAT(table, HasSubstr("29"));
   EXPECT_THAT(table, ContainsRegex("Durability: +DURABLE\n"));

@@ -50,7 +50,7 @@ TEST_F(Hints, MissingTokenNamesTheOption) {
             "--token-file or set ACTORD_TOKEN_FILE\n");
 }
 
-TEST_F(Hints, EmptyListIsExplainedAtATerminalAlone) {
+TEST_F(Hints, EmptyListIsExplainedOnStandardError) {
   const std::map<std::string, std::string> texts = {
       {"ps", "no process is live, or none matches\n"},
       {"yields", "no command waits for an answer\n"},
@@ -58,12 +58,15 @@ TEST_F(Hints, EmptyListIsExplainedAtATerminalAlone) {
       {"names", "no name is registered, or none matches\n"},
       {"dead-letters", "there is no dead letter, or none matches\n"}};
   for (const auto& [command, text] : texts) {
-    const CliResult result = Run({command}, {.err_is_terminal = true});
-    EXPECT_EQ(result.out, "") << command;
-    EXPECT_EQ(result.err, text);
-    EXPECT_EQ(Run({command}).err, "") << command;
-    EXPECT_EQ(Run({command, "-o", "json"}, {.err_is_terminal = true}).err, "")
-        << command;
+    for (const bool is_terminal : {false, true}) {
+      const CliResult result = Run({command}, {.err_is_terminal = is_terminal});
+      EXPECT_EQ(result.status, ExitStatus::kDone) << command;
+      EXPECT_EQ(result.out, "") << command;
+      EXPECT_EQ(result.err, text);
+    }
+    for (const char* format : {"json", "jsonl", "yaml", "name"}) {
+      EXPECT_EQ(Run({command, "-o", format}).err, "") << command;
+    }
   }
   v1::Process process;
   process.set_pid("q-1");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "nlohmann/json.hpp"
 #include "tests/client/commands/commands_fixture.h"
@@ -37,6 +38,47 @@ TEST_F(SubmitCommand, SendsThePriority) {
   EXPECT_TRUE(daemon_.log().submits.at(0).has_priority());
   EXPECT_EQ(daemon_.log().submits.at(0).priority(), 0);
   EXPECT_EQ(daemon_.log().submits.at(1).priority(), 31);
+}
+
+TEST_F(SubmitCommand, DeliversToTheHolderOfTheName) {
+  v1::Name& held = daemon_.names.emplace_back();
+  held.set_name("visits");
+  held.set_pid("p-7");
+  const std::vector<std::string> words = {
+      "submit", "echo", "0", "--name", "visits", "--on-name-conflict"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return Run(more);
+  };
+  EXPECT_EQ(with({"fail"}).status, ExitStatus::kFailed);
+  const CliResult result =
+      with({"deliver", "--message", "1", "--topic", "add"});
+  EXPECT_EQ(result.out, "p-7\n");
+  EXPECT_EQ(result.err, "");
+  const v1::SubmitRequest request = daemon_.log().submits.back();
+  EXPECT_EQ(request.on_name_conflict(),
+            v1::SubmitRequest::NAME_CONFLICT_DELIVER);
+  ASSERT_EQ(request.messages_size(), 1);
+  EXPECT_EQ(request.messages(0).topic(), "add");
+  EXPECT_EQ(request.messages(0).payload().data(), "1");
+  EXPECT_EQ(with({"deliver", "--volatile"}).err, "");
+  EXPECT_EQ(with({"deliver", "--durable"}).err,
+            "actorctl: process p-7 held the name visits already and is "
+            "VOLATILE; --durable applies only to a process that the command "
+            "starts\n");
+}
+
+TEST_F(SubmitCommand, RefusesOptionsThatDoNotFit) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--on-name-conflict", "deliver"},
+        {"--name", "a", "--on-name-conflict", "replace"},
+        {"--topic", "add"},
+        {"-", "--message", "-"}}) {
+    std::vector<std::string> all = {"submit", "echo"};
+    all.insert(all.end(), words.begin(), words.end());
+    EXPECT_EQ(Run(all).status, ExitStatus::kUsage) << words[0];
+  }
+  EXPECT_TRUE(daemon_.log().submits.empty());
 }
 
 TEST_F(SubmitCommand, ReadsInputFromFilesAndStandardInput) {

@@ -247,6 +247,7 @@ TEST(TopTable, RowsWithoutARateComeLast) {
 TEST(TopTable, EveryColumnCanBeSortedBy) {
   v1::Process process = MakeProcess("a", "order", 5);
   process.set_owner("billing");
+  process.add_names("orders/17");
   Model model;
   model.Add(MakeSample(absl::Seconds(60), {process, process}));
   for (const auto& column : ProcessColumns()) {

@@ -1,4 +1,4 @@
-// Tests the column of owners of "actorctl top".
+// Tests the columns of owners and of names of "actorctl top".
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +54,17 @@ TEST_F(TopOwners, AreShownAlsoIfNoVisibleProcessHasOne) {
 
 TEST_F(TopOwners, AreShownIfTheySortTheRows) {
   EXPECT_THAT(Drawn(SortedBy("owner")), HasSubstr("OWNER"));
+}
+
+TEST_F(TopOwners, NamesAreShownIfAProcessHasOne) {
+  EXPECT_THAT(Drawn(), Not(HasSubstr("NAME")));
+  sample_.processes[0].add_names("zebra");
+  sample_.processes[1].add_names("apple");
+  sample_.processes.push_back(MakeProcess("1.f7dcb807.2.1", "order", 9));
+  EXPECT_THAT(Drawn(), HasSubstr("TYPE     NAME   STATE "));
+  const std::string drawn = Drawn(SortedBy("name"));
+  EXPECT_LT(drawn.find("apple"), drawn.find("zebra"));
+  EXPECT_LT(drawn.find("zebra"), drawn.find("1.f7dcb807.2.1"));
 }
 
 }  // namespace

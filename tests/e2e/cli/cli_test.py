@@ -93,7 +93,11 @@ class Processes(CliCase):
         self.assertEqual({row.split()[0] for row in rows}, {counter, idle})
         self.assertEqual(self.output("ps", "--type", "probe", "-o", "name"),
                          idle + "\n")
-        self.assertEqual(self.output("ps", "--state", "blocked"), "")
+        empty = self.actorctl("ps", "--state", "blocked")
+        self.assertEqual((empty.stdout, empty.stderr),
+                         ("", "no process is live, or none matches\n"))
+        self.assertEqual(self.output("ps", "--state", "blocked", "-o", "json"),
+                         "[]\n")
         self.assertEqual(
             len(self.output("ps", "--limit", "1", "-o", "name").splitlines()), 1)
         self.assertIn("PARENT", self.output("ps", "-o", "wide"))
@@ -116,7 +120,28 @@ class Processes(CliCase):
             row = next(row for row in
                        self.output("ps", "-o", "wide").splitlines()
                        if row.startswith(pid))
-            self.assertIn(str(shown), row.split()[-2:])
+            self.assertIn(str(shown), row.split()[-4:])
+
+    def test_a_name_that_is_taken_gets_the_message(self):
+        def visit():
+            return self.output("submit", "counter", "0", "--name", "visits",
+                               "--on-name-conflict", "deliver", "--message", "5",
+                               "--topic", "add").strip()
+        pid = visit()
+        self.assertEqual(visit(), pid)
+        self.assertEqual(self.output("call", "@visits", "2", "--topic", "add"), "12")
+        self.assert_complains(FAILED, r"\(NAME_TAKEN\)", "submit", "counter",
+                              "--name", "visits")
+
+    def test_ps_names_the_plugin(self):
+        pid = self.actor.submit("counter")
+        [listed] = self.json("ps")
+        described = self.json("describe", pid)
+        self.assertEqual(described["plugin"], "counter")
+        for key in ("plugin", "plugin_version"):
+            self.assertEqual(listed[key], described[key])
+        self.assertIn(f"counter {described['plugin_version']}",
+                      self.output("ps", "-o", "wide"))
 
     def test_describe(self):
         pid = self.actor.submit("counter")
@@ -169,7 +194,8 @@ class Yields(CliCase):
         self.assertEqual(listed["payload"]["json"], {"n": 1})
         self.assertEqual(self.output("yields", "--command", "manual.*", "-o",
                                      "name"), token + "\n")
-        self.assertEqual(self.output("yields", "--command", "payment.*"), "")
+        self.assertEqual(self.output("yields", "--command", "payment.*", "-o",
+                                     "name"), "")
         self.assertEqual(self.output("yields", "--pid", pid, "-o", "name"),
                          token + "\n")
 
@@ -183,6 +209,22 @@ class Yields(CliCase):
         self.assertEqual(done.stdout, "UNKNOWN\n")
         self.assertEqual(json.loads(self.output("await", pid)),
                          {"code": "OK", "payload": "paid"})
+
+    def test_complete_of_a_beginning_and_of_the_only_one(self):
+        pid, [token] = self.waiting()
+        done = self.actorctl("complete", "-", "paid")
+        self.assertEqual(done.stdout, "ACCEPTED\n")
+        self.assertEqual(done.stderr, f"{token} (manual.do of probe)\n")
+        self.actor.wait(pid)
+        pid, tokens = self.waiting(2)
+        done = self.actorctl("complete", pid, "paid", status=USAGE)
+        self.assertIn(f'2 tokens begin with "{pid}": ', done.stderr)
+        for token in tokens:
+            self.assertIn(f"{token} (manual.do of probe)", done.stderr)
+        self.output("complete", tokens[0], "paid")
+        done = self.actorctl("complete", pid + ".", "paid")
+        self.assertEqual((done.stdout, done.stderr),
+                         ("ACCEPTED\n", f"{tokens[1]} (manual.do of probe)\n"))
 
     def test_complete_of_what_has_expired(self):
         pid, [token] = self.waiting()

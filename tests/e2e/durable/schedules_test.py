@@ -133,7 +133,11 @@ class Schedules(StoreCase):
         self.assertIn("ALREADY_EXISTS", listed["last_error"])
         table = self.actorctl("schedule", "list").stdout
         self.assertRegex(table, r"nightly +active +\*/5 \* \* \* \* +submit counter")
-        self.assertRegex(self.daemon.log(), "a run has failed: ALREADY_EXISTS")
+        eventually(lambda: "a run has failed" in self.daemon.log(), "the line")
+        self.assertRegex(
+            self.daemon.log(),
+            r"process \S+ \(@schedule/nightly\): schedule \(\*/5 \* \* \* \*, submit "
+            r"counter\): a run has failed: ALREADY_EXISTS")
 
     def test_pause_resume_remove(self):
         self.start()
@@ -149,7 +153,8 @@ class Schedules(StoreCase):
         paused = self.schedule("pause", "beat")
         self.assertNotIn("next", paused)
         removed = self.schedule("remove", "beat")
-        self.assertEqual(removed["runs"], paused["runs"])
+        self.assertEqual((removed["runs"], removed["state"]),
+                         (paused["runs"], "removed"))
         self.assertEqual(self.schedule("list"), [])
         self.assertIn("no process", self.actorctl(
             "schedule", "show", "beat", status=3).stderr)

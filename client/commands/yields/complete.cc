@@ -7,6 +7,7 @@
 #include "client/cli/input.h"
 #include "client/cli/status_codes.h"
 #include "client/commands/commands.h"
+#include "client/commands/yields/find_token.h"
 #include "client/output/message_json.h"
 #include "nlohmann/json.hpp"
 
@@ -26,7 +27,6 @@ struct CompleteOptions {
 absl::StatusOr<v1::CompleteYieldRequest> MakeRequest(
     Invocation& invocation, const CompleteOptions& options) {
   v1::CompleteYieldRequest request;
-  request.set_token(options.token);
   if (!options.error.empty()) {
     const auto code = ParseStatusCode(options.error);
     if (!code.ok()) return code.status();
@@ -53,14 +53,17 @@ ExitStatus StatusOf(Answer answer) {
 }
 
 ExitStatus RunComplete(Invocation& invocation, const CompleteOptions& options) {
-  const auto request = MakeRequest(invocation, options);
+  auto request = MakeRequest(invocation, options);
   if (!request.ok()) return invocation.Fail(request.status());
+  auto token = FindToken(invocation, options.token);
+  if (!token.ok()) return invocation.Fail(token.status());
+  request->set_token(*token);
   const auto response =
       invocation.client().CompleteYield(*request, invocation.Quick());
   if (!response.ok()) return invocation.Fail(response.status());
   const std::string answer = EnumName(response->answer());
-  WriteOne(invocation.out(), invocation.style(), ToJson(*response),
-           options.token, [&] { invocation.out() << answer << '\n'; });
+  WriteOne(invocation.out(), invocation.style(), ToJson(*response), *token,
+           [&] { invocation.out() << answer << '\n'; });
   return StatusOf(response->answer());
 }
 
@@ -69,8 +72,12 @@ Prints the outcome: ACCEPTED, or DUPLICATE if the same completion was accepted b
 status 0); CONFLICT if another completion was accepted, SUPERSEDED, or EXPIRED (1); UNKNOWN
 (3). On the error MAILBOX_FULL (1) retry: the process has no room for the result yet.
 
+Of a TOKEN that is not whole, the command that is found is named on standard error. If several
+commands match, none is completed, and they are listed (2).
+
 Examples:
   actorctl complete "$token" '{"charged": true}'
+  actorctl complete - '{"charged": true}'
   actorctl complete "$token" @receipt.pdf --content-type application/pdf
   actorctl complete "$token" --error FAILED_PRECONDITION --message "card refused"
 )";
@@ -82,9 +89,7 @@ void AddComplete(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("complete", "Complete an external command");
   command->footer(kCompleteFooter);
-  command
-      ->add_option("TOKEN", options->token,
-                   "Token of the yield, see \"actorctl yields\"")
+  command->add_option("TOKEN", options->token, kTokenArgument)
       ->required()
       ->type_name("");
   auto* result = command

@@ -7,6 +7,7 @@
 
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
+#include "client/commands/yields/find_token.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
@@ -81,8 +82,10 @@ struct LinkOptions {
 };
 
 ExitStatus RunLink(Invocation& invocation, const LinkOptions& options) {
+  const auto token = FindToken(invocation, options.token);
+  if (!token.ok()) return invocation.Fail(token.status());
   v1::CreateYieldLinkRequest request;
-  request.set_token(options.token);
+  request.set_token(*token);
   request.set_text(options.text);
   for (const std::string& value : options.values) request.add_values(value);
   if (!options.expires.empty()) {
@@ -115,9 +118,7 @@ void AddLink(CLI::App& yields, Action& chosen) {
   CLI::App* command = yields.add_subcommand(
       "link", "Make a link with which a person completes a command");
   command->footer(kLinkFooter);
-  command
-      ->add_option("TOKEN", options->token,
-                   "Token of the yield, see \"actorctl yields\"")
+  command->add_option("TOKEN", options->token, kTokenArgument)
       ->required()
       ->type_name("");
   command
