@@ -126,7 +126,9 @@ class Packages(unittest.TestCase):
                            "/usr/lib/sysusers.d/actord.conf",
                            "/usr/lib/actord/plugins/echo.so",
                            "/usr/share/man/man8/actord.8.gz",
-                           "/usr/share/man/man5/actord.toml.5.gz"],
+                           "/usr/share/man/man5/actord.toml.5.gz",
+                           "/usr/share/doc/actord/operations.md",
+                           "/usr/share/doc/actord/sdk/reference.md"],
                 "actorctl": ["/usr/bin/actorctl", "/usr/share/man/man1/actorctl.1.gz",
                              "/usr/share/bash-completion/completions/actorctl",
                              "/usr/share/zsh/vendor-completions/_actorctl",
@@ -134,6 +136,7 @@ class Packages(unittest.TestCase):
                 "actord-dev": ["/usr/include/actord/abi.h",
                                "/usr/lib/cmake/actord/actordConfig.cmake",
                                "/usr/lib/libactord_testing.a",
+                               "/usr/share/actord/new_plugin/new_plugin",
                                "/usr/share/actord/proto/actord/v1/actor_service.proto"],
         }.items():
             files = self.files(package)

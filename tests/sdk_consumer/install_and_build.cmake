@@ -21,7 +21,7 @@ set(prefix "${WORK_DIR}/prefix")
 run("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --component sdk --prefix
     "${prefix}")
 
-# Nothing but headers, CMake files and the test harness, and no path of this
+# Nothing but headers, CMake files, the test harness and new_plugin, and no path of this
 # machine in them (but for what a debugger is told).
 file(GLOB_RECURSE installed RELATIVE "${prefix}" "${prefix}/*")
 foreach(file IN LISTS installed)
@@ -29,7 +29,8 @@ foreach(file IN LISTS installed)
     continue()
   endif()
   if(NOT file MATCHES "^include/actord/[a-z_]+\\.h$"
-     AND NOT file MATCHES "/cmake/actord/[A-Za-z-]+\\.cmake$")
+     AND NOT file MATCHES "/cmake/actord/[A-Za-z-]+\\.cmake$"
+     AND NOT file MATCHES "^share/actord/new_plugin/[A-Za-z_.]+$")
     message(FATAL_ERROR "component sdk installs ${file}")
   endif()
   file(READ "${prefix}/${file}" text)
@@ -102,6 +103,13 @@ build("${guide}/c" "${guide}/c/build")
 set(dev "${SOURCE_DIR}/../../dev")
 set(new "${WORK_DIR}/new/my_2nd_till")
 run("${dev}" new "${new}")
+# The installed program makes the same.
+set(installed_new "${WORK_DIR}/new/installed/my_2nd_till")
+run("${prefix}/share/actord/new_plugin/new_plugin" "${installed_new}")
+foreach(file IN ITEMS CMakeLists.txt my_2nd_till.cc my_2nd_till_test.cc)
+  run("${CMAKE_COMMAND}" -E compare_files "${new}/${file}"
+      "${installed_new}/${file}")
+endforeach()
 build("${new}" "${new}/build")
 run("${CMAKE_CTEST_COMMAND}" --test-dir "${new}/build" --no-tests=error
     --output-on-failure)
