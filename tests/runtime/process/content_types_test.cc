@@ -27,7 +27,7 @@ TEST_F(ContentTypes, AreReadAsTheyWereGiven) {
        {"", "text/plain", "application/octet-stream", "application/json",
         "image/png", "text/plaid", "application/jsom",
         "application/octet-streal"}) {
-    for (const std::string bytes : {std::string(), std::string(200, 'b')}) {
+    for (const std::string& bytes : {std::string(), std::string(200, 'b')}) {
       Envelope* const envelope = New(bytes, type);
       EXPECT_EQ(View(envelope->payload().content_type), type);
       EXPECT_EQ(View(envelope->payload().bytes), bytes);
