@@ -149,7 +149,8 @@ class Usage(CliCase):
 
     def test_no_colour_and_no_progress_without_a_terminal(self):
         for words in (("status",), ("ps",), ("yields",)):
-            self.assertNotIn("\x1b", self.output(*words))
+            done = self.actorctl(*words)
+            self.assertNotIn("\x1b", done.stdout + done.stderr)
 
     def test_output_that_cannot_be_written(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
