@@ -70,6 +70,7 @@ void Life::Act(StepOutput& out) {
   } else if (kind == 9) {
     Mix(out.max_payload_bytes());
     Mix(out.FormatPid(out.parent()));
+    out.Log(LogLevel::kDebug, Mark());
   } else {
     ActOnOthers(kind, out);
   }
