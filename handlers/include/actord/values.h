@@ -262,7 +262,7 @@ struct SpawnOptions {
   Tag* monitor = nullptr;
   // Only for commands::Spawn and Completion::CompleteWithSpawn: the child's
   // name; empty: none. The spawn is refused (kAlreadyExists) if another process
-  // holds the name. A step's Spawn with a name fails the step.
+  // holds the name. (A step's Spawn takes ChildOptions, which have no name.)
   std::string_view name = {};
 };
 
