@@ -154,11 +154,11 @@ absl::Status ForEachProcess(Invocation& invocation, const PsOptions& options,
         processes_of, show, end_page);
   }
   SortedProcesses sorted(FieldNamed(options.sort_by).is_above, options.limit);
-  const absl::Status status = ForEachElement(
+  absl::Status status = ForEachElement(
       RequestOfPs(options), 0,
       [&](const v1::ListProcessesRequest& page)
           -> absl::StatusOr<v1::ListProcessesResponse> {
-        const absl::Status full = sorted.status();
+        absl::Status full = sorted.status();
         if (!full.ok()) return full;
         return invocation.client().ListProcesses(page, invocation.Quick());
       },
@@ -180,7 +180,7 @@ ListWriter WriterOf(const Invocation& invocation, const PsOptions& options,
 absl::Status PrintProcesses(Invocation& invocation, const PsOptions& options,
                             ListWriter& writer) {
   const bool lists_ended = options.ListsEnded();
-  const absl::Status status = ForEachProcess(
+  absl::Status status = ForEachProcess(
       invocation, options,
       [&](const v1::Process& process) {
         writer.Add(lists_ended ? EndedItem(process) : ProcessItem(process));
