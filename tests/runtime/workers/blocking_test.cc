@@ -88,7 +88,7 @@ TEST_F(Blocking, OtherProcessesGoOnBesideUnannouncedBlockingSteps) {
   RuntimeOptions options;
   options.log = [&](LogLevel level, std::string_view message) {
     if (level == LogLevel::kWarning &&
-        message.find("process type script: its ") != message.npos) {
+        message.find(" (script): its ") != message.npos) {
       ++warnings;
     }
   };
