@@ -25,9 +25,10 @@ def status_code(number: int) -> grpc.StatusCode:
 
 def with_hint(code: grpc.StatusCode, message: str) -> str:
     """The message, which also says how to give JSON if the process wants JSON and
-    has got a str."""
+    has got another text. The second wording is that of older plugins."""
     if (code == grpc.StatusCode.INVALID_ARGUMENT
-            and "text/plain, not application/json" in message):
+            and ("the payload is no JSON" in message
+                 or "text/plain, not application/json" in message)):
         message += "; a str is sent as text/plain: give JSON as json="
     return message
 

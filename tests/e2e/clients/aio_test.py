@@ -99,11 +99,15 @@ class Loop(DaemonCase):
     def test_text_for_a_process_that_wants_json(self):
         async def body(client):
             with self.assertRaises(actord.InitRefused) as caught:
-                await client.submit("order", '{"order": "A-1"}')
+                await client.submit("order", "A-1")
             self.assertRegex(str(caught.exception), "give JSON as json=$")
-            with self.assertRaises(actord.InitRefused) as caught:
-                await client.submit("order", json={"order": "A-1"})
-            self.assertNotIn("json=", str(caught.exception))
+            # A text that is JSON is taken as JSON.
+            for given in ({"input": '{"order": "A-1"}'},
+                          {"json": {"order": "A-1"}}):
+                with self.assertRaises(actord.InitRefused) as caught:
+                    await client.submit("order", **given)
+                self.assertRegex(str(caught.exception), "amount_cents")
+                self.assertNotIn("json=", str(caught.exception))
         self.run_async(body)
 
     def test_many_calls_wait_at_once(self):

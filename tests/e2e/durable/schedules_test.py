@@ -136,7 +136,7 @@ class Schedules(StoreCase):
         eventually(lambda: "a run has failed" in self.daemon.log(), "the line")
         self.assertRegex(
             self.daemon.log(),
-            r"process \S+ \(@schedule/nightly\): schedule \(\*/5 \* \* \* \*, submit "
+            r"process \S+ \(schedule @schedule/nightly\): schedule \(\*/5 \* \* \* \*, submit "
             r"counter\): a run has failed: ALREADY_EXISTS")
 
     def test_pause_resume_remove(self):
