@@ -136,8 +136,9 @@ class Schedules(StoreCase):
         eventually(lambda: "a run has failed" in self.daemon.log(), "the line")
         self.assertRegex(
             self.daemon.log(),
-            r"process \S+ \(schedule @schedule/nightly\): schedule \(\*/5 \* \* \* \*, submit "
-            r"counter\): a run has failed: ALREADY_EXISTS")
+            r"process \S+ \(schedule @schedule/nightly\): schedule "
+            r"\(\*/5 \* \* \* \*, submit counter\): a run has failed: "
+            r"ALREADY_EXISTS")
 
     def test_pause_resume_remove(self):
         self.start()
