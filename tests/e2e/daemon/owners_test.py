@@ -20,8 +20,7 @@ from harness.work import RemoteWorker
 METHODS = [method.name for method in
            actor_service_pb2.DESCRIPTOR.services_by_name["ActorService"].methods]
 NAME, REQUEST_ID, MESSAGE_ID = "service", "request-1", "message-1"
-ORDER = (b'{"order": "1", "amount_cents": 1, "hold_ms": 1, '
-         b'"payment_timeout_ms": 15000}')
+ORDER = b'{"order":"1","amount_cents":1,"hold_ms":1,"payment_timeout_ms":15000}'
 STATUS = "/actord.v1.ActorService/GetStatus"
 DENIED = grpc.StatusCode.PERMISSION_DENIED
 MALFORMED = {"noSuchField": 1}

@@ -12,8 +12,7 @@ from harness.connection import Connection, refusal_of
 from harness.tokens import TokenCase, present
 from harness.waiting import eventually
 
-ORDER = (b'{"order": "1", "amount_cents": 1, "hold_ms": 1, '
-         b'"payment_timeout_ms": 15000}')
+ORDER = b'{"order":"1","amount_cents":1,"hold_ms":1,"payment_timeout_ms":15000}'
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
