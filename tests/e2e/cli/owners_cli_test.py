@@ -45,8 +45,8 @@ class TwoTenants(TokenCase):
         self.run_as("bob", "describe", pids["bob"])
         # The administrator sees both, and whose they are.
         wide = self.run_as("ops", "ps", "-o", "wide").stdout
-        self.assertRegex(wide, rf"{pids['alice']} .* alice +VOLATILE\n")
-        self.assertRegex(wide, rf"{pids['bob']} .* bob +VOLATILE\n")
+        self.assertRegex(wide, rf"{pids['alice']} .* alice +VOLATILE +counter 1")
+        self.assertRegex(wide, rf"{pids['bob']} .* bob +VOLATILE +counter 1")
         described = self.run_as("ops", "describe", "@main@bob").stdout
         self.assertRegex(described, r"Owner: +bob\n")
         self.assertIn(pids["bob"], described)

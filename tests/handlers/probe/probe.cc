@@ -153,13 +153,14 @@ class Probe : public actord::Process {
   void YieldAsTold(actord::StepOutput& out) {
     const json order = json::parse(input_);
     const json payload = order.value("payload", json(""));
-    const std::string text =
-        payload.is_string() ? payload.get<std::string>() : Dump(payload);
+    const auto told = payload.is_string()
+                          ? actord::OwnedPayload(payload.get<std::string>())
+                          : actord::OwnedPayload::Json(Dump(payload));
     const auto timeout =
         std::chrono::milliseconds(order.value("timeout_ms", int64_t{0}));
     waiting_ = order.value("count", uint64_t{1});
     for (uint64_t i = 0; i < waiting_; ++i) {
-      out.Yield(order.at("command").get<std::string>(), text,
+      out.Yield(order.at("command").get<std::string>(), told,
                 {.timeout = timeout, .policy = PolicyOf(order)});
     }
   }
