@@ -21,8 +21,8 @@ set(prefix "${WORK_DIR}/prefix")
 run("${CMAKE_COMMAND}" --install "${BUILD_DIR}" --component sdk --prefix
     "${prefix}")
 
-# Nothing but headers, CMake files, the test harness and new_plugin, and no path of this
-# machine in them (but for what a debugger is told).
+# Nothing but headers, CMake files, the test harness and new_plugin, and no path of
+# this machine in them (but for what a debugger is told).
 file(GLOB_RECURSE installed RELATIVE "${prefix}" "${prefix}/*")
 foreach(file IN LISTS installed)
   if(file MATCHES "/libactord_testing\\.a$")
