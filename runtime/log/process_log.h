@@ -1,5 +1,5 @@
 // Writes the lines of processes into the log: those of steps (`out.Log`), and
-// those that a handler writes for a process (the command log.write). A line
+// lines that a handler writes for a process (the command log.write). A line
 // names the process:
 //
 //   process 1.2b.7.1 (order @orders/17): the card was refused

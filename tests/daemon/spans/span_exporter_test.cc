@@ -119,7 +119,8 @@ TEST_F(SpanExporterTest, SendsAgainWhenTheCollectorAsksForIt) {
   const std::string log = Log();
   EXPECT_THAT(log, HasSubstr("does not take spans: it answers with the status "
                              "503"));
-  EXPECT_THAT(log, Not(HasSubstr("status 429"))) << "one line until it works again";
+  EXPECT_THAT(log, Not(HasSubstr("status 429")))
+      << "one line until it works again";
   EXPECT_THAT(log, HasSubstr("takes spans again"));
 }
 
