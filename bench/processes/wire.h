@@ -32,6 +32,7 @@ requires std::is_trivially_copyable_v<T> T ReadAs(std::string_view bytes) {
   return value;
 }
 
+// Without a content type: the other runtimes that are measured have none.
 template <typename T>
 requires std::is_trivially_copyable_v<T> Payload Binary(const T& value) {
   return Payload(BytesOf(value), {});

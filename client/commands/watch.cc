@@ -250,7 +250,8 @@ ExitStatus RunWatch(Invocation& invocation,
 constexpr char kWatchFooter[] = R"(
 Prints a line for each live process (LIVE), and from then on a line for each process that
 starts (STARTED, when its Init has returned) or ends (ENDED; HOW is DONE, or the reason of
-the failure). Lines of live processes have their NAME, if one of the first has a name. For each process STARTED comes before ENDED, each of them once.
+the failure). Lines of live processes have their NAME, if one of the first has a name. For
+each process STARTED comes before ENDED, each of them once.
 
 watch retries a lost connection and continues where it was. If the daemon has restarted, or
 no longer keeps the events since then, watch reports the missed events on standard error

@@ -174,8 +174,8 @@ struct Envelope {
   [[nodiscard]] bool IsOfOneLine() const {
     return bytes_used() <= kBufferUnitBytes;
   }
-  // Replaces the whole text. Precondition: IsOfOneLine(), and
-  // at most kOneLineTextBytes of payload and content type.
+  // Replaces the whole text. Precondition: IsOfOneLine(), at most
+  // kOneLineTextBytes, and a content type that needs no bytes.
   void ReplaceText(std::string_view bytes, HeldType type_of_bytes) {
     ACTORD_ASSERT_HOT(IsOfOneLine() && bytes.size() <= kOneLineTextBytes &&
                           type_of_bytes.bytes() == 0,
@@ -214,9 +214,9 @@ struct Envelope {
     std::memcpy(content() + payload_bytes, &header, sizeof(header));
   }
 
-  // Write the event that the plugin sees, which refers to this buffer. They
-  // write field by field, because copying a value that was just assembled
-  // stalls the processor. WriteMessage is for ACTORD_EVENT_MESSAGE.
+  // Write the event that the plugin sees, which refers to this buffer; field by
+  // field, because copying a value that was just assembled is slow.
+  // WriteMessage is for ACTORD_EVENT_MESSAGE, WriteOther for other types.
   void WriteMessage(actord_event& event) const {
     WriteAsMessage(event);
     WriteContent(event);

@@ -175,8 +175,9 @@ Examples:
 
 constexpr char kListFooter[] = R"(
 NAME of a schedule that "schedule add" has not started is @ and the name of its process, or
-its PID. FAILURES counts runs whose process was not started, or whose message was not delivered; LAST
-ERROR says why. MISSED counts due times that were left out (see add --catch-up).
+its PID. FAILURES counts runs whose process was not started, or whose message was not
+delivered; LAST ERROR says why. MISSED counts due times that were left out (see add
+--catch-up).
 
 Examples:
   actorctl schedule list -o wide

@@ -213,7 +213,9 @@ class Cli(CliCase):
         self.assertEqual(self.output("names", "-o", "name"), "@sum/1\n")
         self.assertEqual(self.json("describe", "@sum/1")["pid"], pid)
         self.assertIn(pid, self.output("names", "--prefix", "sum/"))
-        self.assertEqual(self.actorctl("names", "--prefix", "x").stdout, "")
+        none = self.actorctl("names", "--prefix", "x")
+        self.assertEqual(none.stdout, "")
+        self.assertIn("no name is registered, or none matches", none.stderr)
         self.output("send", "@sum/1", "5", "--topic", "add")
         self.assert_complains(FAILED, r"\(NAME_TAKEN\)", "submit", "counter",
                               "--name", "sum/1")
