@@ -29,7 +29,7 @@ void AppendList(std::string_view key, const std::vector<std::string>& patterns,
   absl::StrAppend(&text, "\n]\n");
 }
 
-// Where the line `number` begins; the end of the text if there is no such line.
+// The begin of the line `number`; the end of the text if there is no such line.
 size_t BeginOfLine(std::string_view text, uint32_t number) {
   size_t at = 0;
   for (uint32_t line = 1; line < number; ++line) {

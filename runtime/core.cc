@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/counters/counter_info.h"
+#include "runtime/delivery/message_rules.h"
 #include "runtime/delivery/traced_events.h"
 #include "runtime/process/chain.h"
 #include "runtime/process/errors.h"
@@ -257,8 +258,7 @@ absl::Status Runtime::Core::SetQuotas(const OwnerQuotas& all,
 
 absl::Status Runtime::Core::CheckMessage(const Message& message) const {
   absl::Status status =
-      CheckPayloadSize("payload", message.payload, PayloadLimit(limits));
-  status.Update(CheckTopic(message.topic));
+      runtime::CheckMessage("payload", message, PayloadLimit(limits));
   status.Update(CheckMemory(limits));
   return status;
 }

@@ -50,8 +50,8 @@ class RequestIds;
 
 enum class ShutdownMode { kDrain, kNow };
 
-// What a shutdown does to durable processes: it keeps them for the next start,
-// or ends them as it ends volatile ones.
+// The fate of durable processes at a shutdown: kept for the next start,
+// or ended like volatile ones.
 enum class DurableAtEnd { kKeep, kEnd };
 
 struct ShutdownReport {
@@ -218,7 +218,7 @@ class Runtime {
   // first piece.
   struct UpgradePiece {
     uint64_t told = 0;
-    // Where the next piece begins; 0: this was the last piece.
+    // The slot where the next piece begins; 0: this was the last piece.
     uint32_t next_slot = 0;
   };
   static constexpr uint64_t kMaxTold = 1024;

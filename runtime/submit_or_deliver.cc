@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/actors/names.h"
 #include "runtime/core.h"
+#include "runtime/delivery/message_rules.h"
 #include "runtime/process/errors.h"
 
 namespace actord::runtime {
@@ -31,9 +32,7 @@ absl::Status Check(const SubmitRequest& request, const LiveLimits& limits) {
                      " for messages that the holder of a name may receive")));
   }
   for (const Message& message : request.messages) {
-    status.Update(
-        CheckPayloadSize("messages", message.payload, PayloadLimit(limits)));
-    status.Update(CheckTopic(message.topic));
+    status.Update(CheckMessage("messages", message, PayloadLimit(limits)));
   }
   status.Update(CheckMemory(limits));
   return status;

@@ -12,7 +12,7 @@
 
 namespace actord::client::bench {
 
-// What was measured, and how.
+// The measured figures, and how they were measured.
 struct Measurement {
   RequestOptions requests = {};
   LoadOptions load = {};

@@ -24,7 +24,7 @@
 namespace actord::client {
 
 struct LastingCallOptions {
-  // What has ended if the daemon ends the call without an error.
+  // The thing that has ended if the daemon ends the call without an error.
   std::string name;
   // First delay between attempts; it doubles up to `max_reconnect_delay`. A
   // call that was answered starts again with the first delay.

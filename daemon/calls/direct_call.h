@@ -40,7 +40,7 @@ class DirectRequest {
   virtual absl::Status ReadRequest(google::protobuf::Message* request) = 0;
 };
 
-// Where a unary call ends.
+// The receiver of a unary call's answer.
 class CallEnd {
  public:
   virtual ~CallEnd() = default;

@@ -1,4 +1,4 @@
-// What the daemon uses of its machine.
+// The daemon's own use of its machine.
 //
 // Thread-safety: any thread.
 #pragma once

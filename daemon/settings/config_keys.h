@@ -20,7 +20,7 @@ struct ConfigKey {
   std::string_view option;
   // The name of its value in --help.
   std::string_view value;
-  // What it sets, its range, and the sentence that `reloads` adds.
+  // Its effect, its range, and the sentence that `reloads` adds.
   std::string doc;
   bool is_list = false;
   // True or false; the option alone means true.

@@ -28,7 +28,7 @@ class Collector {
     // The status of HTTP; 0: there is no whole answer, and `problem` says why.
     int status = 0;
     std::string problem = {};
-    // What the collector asks for; zero: nothing.
+    // The pause that the collector asks for; zero: none.
     absl::Duration retry_after = absl::ZeroDuration();
     std::string body = {};
   };

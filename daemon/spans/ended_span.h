@@ -14,7 +14,7 @@
 
 namespace actord::daemon {
 
-// What the span of a call, unary or stream, says about it.
+// The facts about a call, unary or stream, that its span has.
 struct CallFacts {
   const google::protobuf::MethodDescriptor* method = nullptr;
   // False: the call came through the JSON API.

@@ -24,7 +24,7 @@ struct SpanResource {
 std::string WriteOtlp(std::span<const EndedSpan> spans,
                       const SpanResource& resource);
 
-// What the body of an answer with the status 200 says.
+// The content of an answer with the status 200.
 struct OtlpAnswer {
   // How many of the spans the collector has refused.
   uint64_t rejected_spans = 0;

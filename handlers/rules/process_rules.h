@@ -58,7 +58,7 @@ constexpr int PriorityOf(const actord_spawn& spawn) {
 constexpr bool IsPriority(int priority) {
   return priority >= 0 && priority <= ACTORD_PRIORITY_HIGHEST;
 }
-// Where the tag of the monitor is to be stored; null: nowhere.
+// The place for the tag of the monitor; null: the caller does not want it.
 constexpr uint64_t* MonitorTagOf(const actord_spawn& spawn) {
   constexpr size_t kCovered =
       offsetof(actord_spawn, monitor_tag) + sizeof(actord_spawn::monitor_tag);

@@ -266,7 +266,7 @@ void DurableState::TakeStored(StoredProcess& stored) {
       input = entry.input;
     }
     history = std::move(stored.history);
-    // Where the present life began, if the process has begun again.
+    // The begin of the present life, if the process has begun again.
     if (entry.life_after_step != 0) {
       life_after_step = entry.life_after_step;
       life_from_tag = entry.life_from_tag;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kPerRecord = 1000;
 // Maximum number of messages in one INPUT.
 constexpr size_t kMessagesPerRecord = 64;
-// What a message takes beside its text. Unit: bytes.
+// The memory of a message beside its text. Unit: bytes.
 constexpr size_t kMessageOverheadBytes = 64;
 
 size_t BytesOf(const Envelope& message) {

@@ -37,7 +37,7 @@ struct Recovered {
   uint64_t chain_before_last = 0;
   // The link that the next group continues.
   Link link;
-  // Where the next group is written.
+  // The place where the next group is written.
   uint64_t next_place = 0;
   // Files in the folder that no longer belong to the journal.
   std::vector<std::string> leftovers;

@@ -47,7 +47,7 @@ constexpr std::string_view NameOf(EndKind kind) {
   return "UNKNOWN";
 }
 
-// What a client can tell an ended process by, beside its PID.
+// The name and labels of an ended process, by which a client finds it.
 struct EndedTags {
   std::string name;     // the name that it has held longest; "": it had none
   SharedLabels labels;  // null: none

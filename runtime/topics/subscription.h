@@ -28,7 +28,7 @@
 
 namespace actord::runtime {
 
-// What a process has published. All subscriptions that it matches share it.
+// A publication of a process. All subscriptions that it matches share it.
 // Constant. Its memory is counted where the pointers say, until it is gone.
 struct Publication {
   OwnedEnvelope content;  // never null; `from` is the publisher

@@ -46,7 +46,7 @@ struct Span {
   }
 };
 
-// What a span of a call of Init or Step says about it.
+// The facts about a call of Init or Step that its span has.
 struct StepFacts {
   // The longest text of a failure that a span keeps. Unit: bytes.
   static constexpr size_t kMaxFailureBytes = 256;

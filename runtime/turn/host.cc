@@ -12,6 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "runtime/delivery/logged_events.h"
+#include "runtime/delivery/message_rules.h"
 #include "runtime/delivery/traced_events.h"
 #include "runtime/process/owner.h"
 #include "runtime/table/home_pid.h"

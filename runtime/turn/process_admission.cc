@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/delivery/message_rules.h"
 #include "runtime/delivery/traced_events.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
@@ -18,14 +19,6 @@
 
 namespace actord::runtime {
 namespace {
-
-absl::Status CheckLabel(std::string_view field, std::string_view what,
-                        std::string_view label) {
-  if (label.size() <= kMaxLabelBytes) return absl::OkStatus();
-  return InvalidField(field, reason::kInvalidField,
-                      absl::StrCat("a ", ToAbsl(what), " of ", label.size(),
-                                   " bytes; the limit is ", kMaxLabelBytes));
-}
 
 // The amount that the messages add to the activity word of the process that is
 // submitted with them.
@@ -41,34 +34,6 @@ uint64_t ActivityOf(const std::vector<Message>& messages, bool durable,
 }
 
 }  // namespace
-
-absl::Status CheckMemory(const LiveLimits& limits) {
-  if (!limits.memory_low()) [[likely]] {
-    return absl::OkStatus();
-  }
-  limits.CountRefusedForMemory();
-  return Retryable(absl::StatusCode::kResourceExhausted, reason::kMemoryLow,
-                   "the daemon has little memory left: it refuses new "
-                   "processes, messages and calls until others have ended",
-                   absl::Seconds(1));
-}
-
-absl::Status CheckPayloadSize(std::string_view field,
-                              const actord_payload& payload,
-                              PayloadLimit limit) {
-  const size_t size = payload.bytes.size;
-  if (limit.Refuses(size)) {
-    return InvalidField(
-        field, reason::kPayloadTooLarge,
-        absl::StrCat(ToAbsl(field), " has ", size, " bytes; the limit is ",
-                     limit.max_bytes()));
-  }
-  return CheckLabel(field, "content type", View(payload.content_type));
-}
-
-absl::Status CheckTopic(std::string_view topic) {
-  return CheckLabel("topic", "topic", topic);
-}
 
 absl::Status ProcessAdmission::CheckState() const {
   const absl::Duration retry_delay = absl::Seconds(1);
@@ -102,9 +67,7 @@ absl::Status ProcessAdmission::CheckSizes(const SubmitRequest& request) const {
   }
   size_t held_bytes = 0;
   for (const Message& message : request.messages) {
-    status.Update(
-        CheckPayloadSize("messages", message.payload, PayloadLimit(limits_)));
-    status.Update(CheckTopic(message.topic));
+    status.Update(CheckMessage("messages", message, PayloadLimit(limits_)));
     held_bytes += TracedBytesFor(message.topic, ToAbi(message.payload), false,
                                  ActingTrace::Here());
   }

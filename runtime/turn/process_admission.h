@@ -1,6 +1,6 @@
 // Admits new processes that are submitted from outside or by handlers.
 // LiveWorld (live_world.h) admits the children of a step, Delivery
-// (delivery/delivery.h) admits messages.
+// (delivery/delivery.h) admits messages, and message_rules.h checks their size.
 //
 // Thread-safety: any thread.
 // performance-notes: Volatile work beside durable work.
@@ -117,22 +117,5 @@ class ProcessAdmission {
   // state and then reads the count.
   Atomic<int> submitting_{0};
 };
-
-// MEMORY_LOW, which is counted, if little memory is left. The same rule holds
-// for each process, message and call from outside.
-absl::Status CheckMemory(const LiveLimits& limits);
-// PAYLOAD_TOO_LARGE if the payload is larger than the limit, INVALID_FIELD if
-// its content type is longer than kMaxLabelBytes; `field` is the field of the
-// request. The same rule holds at each place where a payload enters.
-absl::Status CheckPayloadSize(std::string_view field,
-                              const actord_payload& payload,
-                              PayloadLimit limit);
-inline absl::Status CheckPayloadSize(std::string_view field,
-                                     const Payload& payload,
-                                     PayloadLimit limit) {
-  return CheckPayloadSize(field, ToAbi(payload), limit);
-}
-// INVALID_FIELD if `topic` is longer than kMaxLabelBytes.
-absl::Status CheckTopic(std::string_view topic);
 
 }  // namespace actord::runtime

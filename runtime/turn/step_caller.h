@@ -75,7 +75,7 @@ class StepCaller {
   // pointer can add nothing any more.
   void SealRecord() { context_.End(); }
 
-  // What Snapshot or Restore returned: an ACTORD_* status, unless the call
+  // The answer of Snapshot or Restore: an ACTORD_* status, unless the call
   // threw.
   struct UpgradeCallResult {
     Thrown thrown;

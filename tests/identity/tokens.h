@@ -21,7 +21,7 @@ inline std::string TokenText(uint8_t number) {
   return FormatToken(id, secret);
 }
 
-// What the file holds of TokenText(number): a client that may do everything
+// The line of TokenText(number) in the file: a client that may do everything
 // that the role permits.
 inline StoredToken ClientToken(uint8_t number,
                                const std::string& name = "app") {

@@ -58,8 +58,8 @@ TEST_F(Interleaving, MessageInHandGoesBeforeTheQueue) {
   }
 }
 
-// What a step sends to a child that it has just spawned: in order, with what it
-// is sent later behind it, and within the mailbox's limit.
+// The messages of a step to a child that it has just spawned come in order,
+// with later ones behind them, and within the mailbox's limit.
 TEST_F(Interleaving, ChildGetsTheFirstMessagesOfItsParentInOrder) {
   RuntimeOptions options;
   options.max_mailbox_messages = 3;

@@ -1,4 +1,4 @@
-// What the processes of the simulator's worlds do to each other: they call,
+// The acts of the processes of the simulator's worlds on each other: they call,
 // answer, monitor and link, and give up what they wait for.
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-// What the world knows of calls, watches and names: (11) to (14) of world.h.
+// The world's knowledge of calls, watches and names: (11) to (14) of world.h.
 #include <algorithm>
 
 #include "runtime/process/errors.h"

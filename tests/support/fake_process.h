@@ -171,7 +171,7 @@ class FakeProcess {
   std::vector<std::string> logged;     // LEVEL=TEXT
   // Tags that Restore can adopt.
   std::vector<Tag> outstanding;
-  // What Restore is told.
+  // The arguments of Restore.
   uint32_t restore_reason = ACTORD_RESTORE_UPGRADE;
   uint32_t restore_flat_version = 0;
   OwnedPayload result;

@@ -128,7 +128,7 @@ class SimulatedDisk final : public FileSystem {
 
   struct Inode {
     bool is_directory = false;
-    // What programs see, and what survives a power failure.
+    // The content for programs, and the part that survives a power failure.
     std::string cache;
     std::string disk;
     // By sector: kDirty if its bytes in `cache` were not synced, kWritten if it

@@ -32,7 +32,7 @@ struct ClientsOptions {
 // The time between the two samples of which rates are made.
 constexpr absl::Duration kRateTime = absl::Seconds(1);
 
-// What a client did per second. A number that only one of the two samples has
+// Calls of a client per second. A number that only one of the two samples has
 // is not known.
 struct Rates {
   std::optional<double> calls;

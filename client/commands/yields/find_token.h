@@ -10,7 +10,7 @@
 
 namespace actord::client {
 
-// What the options of the argument TOKEN say.
+// The help of the options that the argument TOKEN takes.
 inline constexpr char kTokenArgument[] =
     "Token of the yield, see \"actorctl yields\"; its beginning, if no other "
     "waiting command has it; or -, for the only waiting command";

@@ -1,4 +1,4 @@
-// What all short routes share: the parameters of the query, the payload in the
+// The common parts of short routes: parameters of the query, the payload in the
 // body, Idempotency-Key, and answers in JSON.
 //
 // Thread-safety: belongs to one call.

@@ -98,7 +98,7 @@ inline constexpr bool kCanEndWith<void> = true;
 template <typename T>
 inline constexpr bool kCanEndWith<Result<T>> = kCanEndWith<T>;
 
-// What Main's type says; its forms are listed at CoroutineProcess.
+// The facts in Main's type; its forms are listed at CoroutineProcess.
 template <typename Main>
 struct FormOfMain {
   static constexpr bool kIsKnown = false;

@@ -131,7 +131,7 @@ struct Received {
   uint64_t call = 0;
 };
 
-// What a process has published.
+// A publication of a process.
 struct Published {
   Pid from;
   std::string topic;

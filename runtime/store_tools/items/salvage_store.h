@@ -30,7 +30,7 @@ struct SalvageOptions {
   // It must not exist, or be empty.
   std::string new_directory;
   FileSystem* files = &FileSystem::System();
-  // Where the new store is made.
+  // The file system in which the new store is made.
   FileSystem* new_files = &FileSystem::System();
   // Opens the state store; null: RocksDB in the folder `state`.
   std::function<absl::StatusOr<std::unique_ptr<StateStore>>()> open_state = {};

@@ -94,7 +94,7 @@ TEST_F(LiveTokensTest, BrokenFileKeepsTheFormerTokensWithOneLine) {
   EXPECT_EQ(Refreshed(When::kIfChanged), "");
   EXPECT_TRUE(Knows(1));
   EXPECT_FALSE(Knows(2));
-  // Who asks for it gets the line again.
+  // A caller that asks for it gets the line again.
   EXPECT_THAT(Refreshed(When::kAlways), HasSubstr("tokens not reloaded"));
   Replace(FormatTokenTable(ClientToken(3)));
   EXPECT_THAT(Refreshed(When::kIfChanged), HasSubstr("tokens reloaded"));

@@ -81,7 +81,7 @@ TEST_F(MemoryWatchTest, TheAddressSpaceCountsToo) {
   Write("/proc/self/statm", "86 1 1 1 0 1 0\n");
   watch.Look();
   EXPECT_EQ(told_, Told({true}));
-  // What the allocator can use again is not used.
+  // Memory that the allocator can use again does not count as used.
   free_bytes_ = static_cast<uint64_t>(7 * page);
   watch.Look();
   EXPECT_EQ(told_, Told({true, false}));

@@ -76,7 +76,7 @@ class StreamWorld {
 
   // The PID of a new process, as text.
   std::string NewProcess(bool durable);
-  // What a Journaler has got.
+  // The items that a Journaler has got.
   std::string TextOf(const std::string& pid);
   // The number of messages that are in mailboxes or were taken.
   [[nodiscard]] uint64_t Sent() const { return runtime->Stats().messages_sent; }

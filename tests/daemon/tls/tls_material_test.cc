@@ -48,7 +48,7 @@ std::string Encrypted(const std::string& pem) {
 
 class TlsMaterialTest : public testing::Test {
  protected:
-  // What Check says about the files of a daemon with client authorities.
+  // The answer of Check about the files of a daemon with client authorities.
   std::string WhyRefused(const TlsTexts& texts) {
     return std::string(
         TlsMaterial::Check(Settings(true), texts, kTestNow).status().message());

@@ -35,7 +35,7 @@ class TlsReloaderTest : public testing::Test {
     EXPECT_TRUE(opened.ok()) << opened.status();
     return *std::move(opened);
   }
-  // What `action` logs.
+  // The log lines of `action`.
   template <typename Action>
   std::string LogOf(Action action) {
     logger_.Flush(absl::Seconds(10));

@@ -185,7 +185,7 @@ class LinksTest(Links, EmptyCase):
         unknown = signed(self.key, token[:-1] + "9", soon)
         for page in (self.get(unknown), self.post(unknown)):
             self.assertEqual(page.said, (404, "Nothing waits for this answer"))
-        # What cannot be made.
+        # Links that cannot be made.
         for words, says in (((token,), "YIELD_NOT_WAITING"),
                             ((token + ".1",), "is of a task"),
                             (("no",), "INVALID_YIELD_TOKEN"),

@@ -12,7 +12,7 @@ from harness.attack_case import MIB, AttackCase, record
 from harness.connection import refusal_of
 from harness.waiting import eventually
 
-# What the daemon may take besides the address space of an idle one.
+# The memory that the daemon may take besides the address space of an idle one.
 SPARE_BYTES = 400 * MIB
 MESSAGE_BYTES = MIB
 ORDER = b'{"order": "1", "amount_cents": 1, "hold_ms": 1}'
@@ -68,7 +68,7 @@ class MemoryLow(AttackCase):
                             code=grpc.StatusCode.RESOURCE_EXHAUSTED,
                             reason="MEMORY_LOW", message="little memory left")
         self.assertGreaterEqual(actor.status().counters.memory_limit_total, 2)
-        # What frees memory goes on: answers to yields, steps, ends, cancels.
+        # Calls that free memory go on: answers to yields, steps, ends, cancels.
         self.assertEqual(actor.process(counter).pid, counter)
         actor.complete(payment.token, b'"receipt"')
         outcome = actor.wait(order)

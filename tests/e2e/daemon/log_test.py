@@ -18,7 +18,7 @@ from harness.waiting import eventually
 
 LINES = 10_000  # of one process
 LINE_BYTES = 500
-# What may wait for standard error, and a pipe besides.
+# The text that may wait for standard error, and a pipe besides.
 WAITING_BYTES = 2 << 20
 # Between two warnings of the watchdog about processes of one type.
 WARNING_PAUSE_SECONDS = 10

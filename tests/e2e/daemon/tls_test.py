@@ -14,7 +14,7 @@ from harness.tls_case import TlsCase
 from harness.waiting import WAIT_SECONDS, eventually
 
 WRONG_CONFIGURATION = 78
-# What follows the length in the header of an HTTP/2 SETTINGS frame.
+# The bytes that follow the length in the header of an HTTP/2 SETTINGS frame.
 SETTINGS_FRAME = bytes([4, 0, 0, 0, 0, 0])
 
 

@@ -14,7 +14,7 @@ from harness.tokens import TokenCase
 from harness.waiting import eventually
 
 HOUR = 3600
-# What a busy machine may add to a timer.
+# The time that a busy machine may add to a timer.
 SLACK_SECONDS = 5
 
 

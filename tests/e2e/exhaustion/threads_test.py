@@ -38,7 +38,7 @@ class NoThread(ThreadsCase):
             lambda: actor.load_plugin(versions),
             code=grpc.StatusCode.UNAVAILABLE, reason="PLUGIN_LOADER_BUSY",
             message="the system has no thread left")
-        # What exists, and what needs no thread.
+        # Calls on what exists need no thread.
         actor.send(kept, "add", b"1")
         self.assertEqual(actor.run("echo", b"1").result.data, b"1")
         self.threads_again(daemon)

@@ -18,7 +18,7 @@ STOP_SECONDS = WAIT_SECONDS
 # the daemon has freed.
 MEASURED = {"ASAN_OPTIONS": ":".join(filter(None, [
     os.environ.get("ASAN_OPTIONS"), "quarantine_size_mb=1"]))}
-# What it takes for its books all the same: 30 MiB were seen.
+# The memory for its books: 30 MiB were seen.
 SANITIZER_BYTES = 64 << 20 if SANITIZED else 0
 PORTS = (20000, 32000)  # below those that the system gives to clients
 

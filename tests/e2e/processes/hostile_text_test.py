@@ -11,7 +11,7 @@ import grpc
 from harness.cli import FAILED, CliCase
 from harness.waiting import eventually
 
-# What acts on a terminal, or changes how the text around it reads.
+# Characters that act on a terminal, or change how the text around them reads.
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e"
                      "\u2066-\u2069\ufeff]")
 TEXT = ("a\x1b[2J\x1b]0;title\x07\x08\x7f\x85\x9b2J\u061c\u200e\u200f\u2028\u202a"

@@ -70,7 +70,7 @@ class Vanishing(DaemonCase):
             program.stdout.close()
         self.clients, self.programs = [], []
 
-    # What the clients do.
+    # The acts of the clients.
 
     def wait_for_what_never_comes(self):
         """Awaits, calls and watches."""

@@ -130,7 +130,7 @@ class StoppedWorkers(FaultCase):
         other = self.worker(credits=5)
         task = other.task()
         self.assertEqual(task.attempt, 2)
-        # What comes while it sleeps is not for it, although it has credits.
+        # A task that comes while it sleeps is not for it, although it has credits.
         more = [self.yielding() for _ in range(4)]
         for _ in more:
             again = other.task(20)  # the lease of these is 30 s
@@ -237,7 +237,7 @@ class ManyWorkers(FaultCase):
             self.assertEqual(other.complete(task, b"1", add_credits=1),
                              "ACCEPTED")
             completed += 1
-        # What a connection takes in, not what there are credits for.
+        # The bytes that a connection takes in, not the number of credits.
         self.assertGreater(completed, count // 2)
         self.assertEqual(leased(), count - completed)
         self.assertLess(self.daemon.grown_bytes(before), 40 << 20)

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <thread>
 
-// What follows is wrong on purpose, so no sanitizer must end the program first.
+// The code below is wrong on purpose: no sanitizer must end the program first.
 #define ACTORD_WRONG \
   [[gnu::noinline]] __attribute__((no_sanitize("undefined", "address")))
 

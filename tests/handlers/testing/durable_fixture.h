@@ -180,7 +180,7 @@ class Sleeper : public actord::Process {
 
 // The next number of a static, on which no replay type may depend.
 inline int statics = 0;
-// What a step of Route does besides, from its second step on.
+// A second act of each step of Route, from its second step on.
 inline std::function<void(int step, StepOutput&)> route;
 
 // A replay type that tells its parent or its reader all that it gets.

@@ -1,4 +1,4 @@
-// What counts as a difference between a step and the same step run again.
+// Differences that count between a step and the same step run again.
 #include "handlers/testing/history.h"
 
 #include <gmock/gmock.h>

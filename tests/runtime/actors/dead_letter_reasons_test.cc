@@ -1,4 +1,4 @@
-// What becomes a dead letter, and what does not. Workers run by hand.
+// The reasons for which a message becomes a dead letter. Workers run by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

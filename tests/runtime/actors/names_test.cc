@@ -34,7 +34,7 @@ class Named : public ToldTest {
     }
     return FormatPid(*found);
   }
-  // What Submit answers: the reason, or "".
+  // The answer of Submit: the reason, or "".
   std::string Submit(const std::string& name, Pid& pid,
                      const actord::testing::Script& script) {
     std::string reason = "no answer";

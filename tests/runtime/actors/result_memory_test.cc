@@ -1,4 +1,4 @@
-// What a process has said and taken back holds no memory. Keeping a result
+// A result that a process has replaced holds no memory. Keeping a result
 // moves it, so the heap tells.
 #include <gtest/gtest.h>
 

@@ -31,7 +31,7 @@ class LogReader {
   LogReader(const LogReader&) = delete;
   LogReader& operator=(const LogReader&) = delete;
 
-  // What comes next; the cursor moves.
+  // Returns the next events; the cursor moves.
   LifecycleLog::Reading Read(const LifecycleLog::ReadLimits& limits = {},
                              const ProcessFilter& filter = {}) {
     LifecycleLog::Reading reading = log_.Read(id_, cursor, filter, limits);
@@ -49,7 +49,7 @@ class LogReader {
   uint64_t cursor;
 };
 
-// What lives, as the rules of lifecycle_log.h make it of pages and events.
+// The live processes, by the rules of lifecycle_log.h, of pages and events.
 class WatchedView {
  public:
   void Begin() {

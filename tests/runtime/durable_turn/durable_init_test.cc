@@ -1,4 +1,4 @@
-// What comes for a durable process while its Init runs.
+// Events that come for a durable process while its Init runs.
 #include <actord/plugin.h>
 #include <gtest/gtest.h>
 

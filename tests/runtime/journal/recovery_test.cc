@@ -138,7 +138,7 @@ TEST_F(RecoveryTest, AnErrorOfTheDiskIsNotTheEndOfTheJournal) {
 TEST_F(RecoveryTest, AnErrorBehindTheEndRefusesToo) {
   WriteThreeGroups();
   Kill();
-  // What lies there might have been a group.
+  // The unreadable block might have been a group.
   disk_.FailReads(Segment(0), 9 * kBlock, 512);
   ExpectRefused(absl::StatusCode::kDataLoss, HasSubstr("cannot be read"));
 }

@@ -78,7 +78,7 @@ TEST(JournalRing, PassesLargePayloadsByPointer) {
     EXPECT_EQ(AppendTo(ring, "s"), first + RecordBytes(large.size()));
     EXPECT_THAT(TakeAll(ring, 1000), testing::ElementsAre(large, "s"));
   }
-  // What nobody takes is freed with the ring: the leak check sees it.
+  // A record that nobody takes is freed with the ring: the leak check sees it.
   (void)AppendTo(ring, std::string(JournalRing::kByPointerBytes + 1, 'l'));
 }
 

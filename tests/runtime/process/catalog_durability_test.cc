@@ -1,4 +1,4 @@
-// What the catalog knows about the durability of types.
+// The catalog knows the durability of types.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What one step sends to one process goes there together; if it is not little,
-// as a chain, which says where its messages are.
+// The messages of one step to one process go there together; many of them
+// go as a chain, which says where its messages are.
 #include "runtime/process/chain.h"
 
 #include <gmock/gmock.h>

@@ -73,7 +73,7 @@ class BackupTest : public ::testing::Test {
         store_->ForEachOwner([&](Owner, std::string_view) { ++count; }).ok());
     return count;
   }
-  // What the daemon and actorctl do, in one.
+  // The parts of the daemon and of actorctl, in one.
   void WriteBackup(StoreBackup& backup) {
     for (const char* const folder : {"", "/journal", "/state", "/plugins"}) {
       fs::create_directories(backup_ + folder);

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the store says, but for its incarnation.
+// The facts in the store, but for its incarnation.
 std::vector<std::string> FactsOf(StateStore& store, RecordSource& source) {
   std::vector<std::string> lines = TextOf(store, source);
   std::erase_if(lines, [](const std::string& line) {

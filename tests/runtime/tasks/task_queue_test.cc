@@ -23,7 +23,7 @@ TEST_F(TaskQueueTest, NoWorkerIsSentMoreThanItsCredits) {
   const auto worker = Open({"a"}, 2);
   EXPECT_THAT(TakeAll(worker), ElementsAre(1, 2));
   EXPECT_EQ(queue_.leased(), 2u);
-  // What it does with them gives no credit back.
+  // A removed task gives no credit back.
   queue_.Remove(TokenOf(1), 1);
   EXPECT_THAT(TakeAll(worker), IsEmpty());
   EXPECT_TRUE(queue_.AddCredits(worker, 1));

@@ -43,7 +43,7 @@ class TaskTableTest : public ::testing::Test {
     completion_expected_ = tag + 1000;
     return yields.Complete({TokenOf(tag), 0}, result);
   }
-  // What a broker would be told.
+  // The completions that a broker would be told.
   TaskTable::Completer Broker() {
     return [this](actord_completion completion, const YieldResult& /*result*/,
                   bool /*is_answer*/) {

@@ -59,7 +59,7 @@ TEST_F(DurableTraces, GoFromProcessToProcessToTheWorker) {
 TEST_F(DurableTraces, GoOnWithTheStepThatGetsACompletion) {
   const Pid pid = world_.NewPuppet();
   Trace(pid, "yield", "pay 1");
-  // What comes in between has no trace, and the completion still has it.
+  // The message in between has no trace, and the completion still has it.
   world_.Tell(pid, "note", "x");
   ASSERT_EQ(TheYield().traceparent, kTrace);
   Complete(TheYield());

@@ -1,4 +1,4 @@
-// What counts as a traceparent and a tracestate, and how they are written.
+// The valid forms of a traceparent and a tracestate, and how they are written.
 #include "runtime/tracing/trace_context.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ constexpr std::string_view kValid =
 std::optional<TraceContext> Read(std::string_view traceparent) {
   return ReadTraceContext(traceparent, "");
 }
-// What is kept of a tracestate.
+// The part of a tracestate that is kept.
 std::string StateOf(std::string_view state) {
   const auto trace = ReadTraceContext(kValid, state);
   return trace ? trace->state : "no trace";

@@ -87,7 +87,7 @@ class EndOrder : public ToldTest, public ::testing::WithParamInterface<bool> {
         [] { return absl::NotFoundError("none"); });
     log_end_ = core().lifecycle_log.end();
   }
-  // What of the end has happened when `who` hears of it.
+  // The parts of the end that have happened when `who` hears of it.
   void WriteDown(const std::string& who) {
     std::string seen = who + ":";
     if (core().processes.Find(pid_) == nullptr) seen += " unfindable";

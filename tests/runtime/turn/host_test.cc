@@ -1,4 +1,4 @@
-// What handlers see of the daemon. Workers run by hand.
+// The daemon as handlers see it. Workers run by hand.
 #include "runtime/turn/host.h"
 
 #include <gmock/gmock.h>

@@ -21,7 +21,7 @@ class LifeLimitsTest : public ::testing::Test {
     core_ = std::make_unique<SteppedCore>(workers, std::move(options));
     core_->Settle();
   }
-  // How it ended; nullopt: it has not.
+  // The end of the process; nullopt: it lives.
   std::optional<Outcome> OutcomeOf(const Pid& pid) {
     std::optional<Outcome> outcome;
     Results& results = core_->core->results;
@@ -227,7 +227,7 @@ TEST_F(LifeLimitsTest, ASpawnBeyondTheLimitOfItsTypeHasNoPid) {
     first = !out.Spawn("script", "", input).empty();
     second = !out.Spawn("script", "", input).empty();
     other = !out.Spawn("cancellable", "", input).empty();
-    // What a step that fails had reserved is free again.
+    // Room that a failing step had reserved is free again.
     if (core_->core->Stats().processes_started == 1) {
       out.Fail(Code::kAborted, "by intention");
     }

@@ -103,7 +103,7 @@ TEST_F(OwnerBytes, MailboxBytesAreLimitedForEachOwner) {
   EXPECT_EQ(core().Stats().refused_mailbox, 0u);
   const Pid other = Begin(kUncharged);
   EXPECT_TRUE(Send(other).ok());
-  // What a turn has taken does not wait.
+  // Messages that a turn has taken do not wait.
   core_->Settle();
   EXPECT_EQ(taken_, 3);
   EXPECT_EQ(Used(), 0u);

@@ -1,4 +1,4 @@
-// What a process can do to the processes of another owner: nothing, and it
+// A process can do nothing to the processes of another owner, and
 // cannot tell them from processes that do not exist. Workers run by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ class OwnerEffects : public ::testing::Test {
                                     }},
         type, owner);
   }
-  // What all processes note when `pid` does this.
+  // The notes of all processes when `pid` does this.
   std::vector<std::string> Do(const Pid& pid, Act act) {
     act_ = std::move(act);
     core_.Send(pid, -1, "act");

@@ -94,7 +94,7 @@ TEST_F(OwnerLimitsTest, ASpawnBeyondTheLimitHasNoPid) {
     const std::string input = actord::testing::InputOf(idle_);
     first = !out.Spawn("script", "", input).empty();
     second = !out.Spawn("script", "", input).empty();
-    // What a step that fails had reserved is free again.
+    // Room that a failing step had reserved is free again.
     out.Fail(Code::kAborted, "by intention");
   }};
   ASSERT_TRUE(Submit(kTenant, parent).ok());

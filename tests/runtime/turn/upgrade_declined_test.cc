@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// What Restore cannot do but by force.
+// An output that Restore cannot get but by force.
 struct Forced : actord::StepContext {
   static StepOutput OutputOf(const actord::StepContext& context) {
     return StepOutput(context.*(&Forced::step_));

@@ -302,7 +302,7 @@ TEST_F(Upgrade, UpgradeBackToTheSameCodeAsksNobody) {
 }
 
 TEST_F(Upgrade, WithoutSnapshotOrRestoreAProcessEndsAsItBegan) {
-  // What a plugin of the first version of the ABI says of its type.
+  // The type as a plugin of the first version of the ABI describes it.
   static actord_process_type old = actord::kProcessType<Versioned<2>>;
   old.struct_size = offsetof(actord_process_type, snapshot);
   const auto load = [&](const char* version) {

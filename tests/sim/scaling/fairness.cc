@@ -28,7 +28,7 @@ constexpr uint64_t kRefusedNs = 5'000;  // the pause after a refusal
 constexpr int kReceiversPerWorker = 16;
 constexpr auto kMeasured = Owner{1};
 
-// What the processes and the clients share. Access is free of cost.
+// The state that the processes and the clients share. Access is free of cost.
 struct Scene {
   Machine& machine;
   const uint64_t step_ns;

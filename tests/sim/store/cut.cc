@@ -29,7 +29,7 @@ Entry CameOf(const Errand& errand, const Pid& from) {
           .value = static_cast<uint64_t>(errand.amount)};
 }
 
-// What a former life has handed on waits before the mailbox.
+// Messages that a former life has handed on wait before the mailbox.
 absl::Status AddUnseen(const StoredProcess& stored, Cut::Process& process) {
   runtime::BufferPool pool;
   runtime::BufferCache buffers(pool);

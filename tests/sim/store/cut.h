@@ -25,7 +25,7 @@ struct Cut {
     bool has_ended = false;
     // Its last Init has refused.
     bool was_refused = false;
-    // What waits in the mailbox: messages as kCame.
+    // The messages in the mailbox, as kCame.
     std::vector<Entry> mail;
     // The dead letters to it, in their order: messages as kCame.
     std::vector<Entry> letters;
@@ -44,7 +44,7 @@ struct Cut {
 
   // Null: it is not known, or has no diary.
   [[nodiscard]] const Diary* DiaryOf(const runtime::Pid& pid) const;
-  // What the process has consumed and what waits for it, in order.
+  // The events that the process has consumed, and the ones that wait, in order.
   static std::vector<Entry> Came(const Process& process);
 
   friend bool operator==(const Cut&, const Cut&) = default;

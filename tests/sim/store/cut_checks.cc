@@ -139,7 +139,7 @@ void Outside::CheckLetters(const Cut& cut, const Pid& to,
   const Diary* diary = process.diary ? &*process.diary : nullptr;
   const auto last = last_.find(to);
   if (process.was_refused && last != last_.end()) diary = &last->second;
-  // What a process had got that was terminated, nobody knows.
+  // Nobody knows the messages that a terminated process had got.
   if (diary == nullptr) return;
   std::vector<Entry> came = process.letters;
   for (const Entry& entry : diary->entries) {

@@ -83,7 +83,7 @@ void BasicScribe<kReplayed>::Step(Events events, StepOutput& out) {
     Witness::outside->Broken(out.FormatPid(out.self()) +
                              " takes a step in the state of a former life");
   }
-  // Who only reads changes nothing.
+  // A reader changes nothing.
   const size_t last = is_asked_only || Draw(8, out) != 0
                           ? events.size() + 1
                           : Draw(events.size() + 1, out);

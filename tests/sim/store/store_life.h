@@ -20,7 +20,7 @@
 
 namespace actord::sim {
 
-// What a seed draws for all of its lives.
+// The numbers that a seed draws for all of its lives.
 struct StoreStyle {
   int workers = 1;
   int max_blocked_threads = 0;

@@ -1,4 +1,4 @@
-// What the tests in Node share. The daemon and its restarts belong to node_test.py.
+// The common parts of the tests in Node. The daemon and its restarts belong to node_test.py.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-// What happens to calls, streams and workers when the daemon is killed and started
+// The fate of calls, streams and workers when the daemon is killed and started
 // again.
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// What the scenarios share: pages, checks, and the program that started this one.
+// The common parts of the scenarios: pages, checks, and the program that started this one.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";

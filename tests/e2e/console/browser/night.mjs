@@ -1,4 +1,4 @@
-// What an operator finds at night, from the overview within three clicks.
+// An operator finds the cause at night, from the overview within three clicks.
 import assert from "node:assert/strict";
 
 /** @param {import("./kit.mjs").Kit} kit */
