@@ -10,6 +10,28 @@
 #include "runtime/store/state_keys.h"
 
 namespace actord::runtime {
+namespace {
+
+DeadLetterReason LetterReasonOf(records::DropReason reason) {
+  switch (reason) {
+    case records::DropReason::kUnknownProcess:
+      return DeadLetterReason::kUnknownProcess;
+    case records::DropReason::kEnded:
+      return DeadLetterReason::kEnded;
+    case records::DropReason::kMailboxFull:
+      break;
+    case records::DropReason::kDroppedAtEnd:
+      return DeadLetterReason::kDroppedAtEnd;
+    // Of calls, which become no dead letters; only a store that somebody has
+    // made by hand has them here.
+    case records::DropReason::kQuarantined:
+    case records::DropReason::kYieldLimit:
+      break;
+  }
+  return DeadLetterReason::kMailboxFull;
+}
+
+}  // namespace
 
 bool Runtime::Core::AwaitBegin(const StoredRequest& request) {
   if (!request.entry.is_submitted) return false;
@@ -79,9 +101,9 @@ absl::Status Runtime::Core::RecoverLetters() {
                              ToAbi(letter.mail.body->payload));
         message->from = ToAbi(letter.mail.from);
         const uint64_t age_ns = now_ns - std::min(now_ns, letter.at_ns);
-        dead_letters.Restore(
-            message, letter.to, static_cast<DeadLetterReason>(letter.reason),
-            letter.owner, position, unix_ns - std::min(unix_ns, age_ns));
+        dead_letters.Restore(message, letter.to, LetterReasonOf(letter.reason),
+                             letter.owner, position,
+                             unix_ns - std::min(unix_ns, age_ns));
       });
 }
 

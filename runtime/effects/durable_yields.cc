@@ -287,7 +287,9 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
   const Owner by = OwnerOf(process);
   const uint64_t timeout_ns = dispatcher_.TimeoutOf(call.timeout_ns);
   if (!dispatcher_.MayYield(process)) {
-    if (IsHomePid(to)) sends_.LogDropped(to, position);
+    if (IsHomePid(to)) {
+      sends_.LogDropped(to, position, records::DropReason::kYieldLimit);
+    }
     Refuse(process, tag, ACTORD_RESOURCE_EXHAUSTED,
            dispatcher_.TooManyYields(lane_));
     lane_.Free(content);
@@ -315,9 +317,7 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
     return;
   }
   if (absl::Status refused = calls_.WhyRefused(by, to); !refused.ok()) {
-    // The journal records that the call was not delivered, regardless of the
-    // reason.
-    sends_.LogDropped(to, position);
+    sends_.LogDropped(to, position, records::DropReason::kQuarantined);
     Refuse(process, tag, static_cast<int32_t>(refused.code()),
            std::string(refused.message()));
     lane_.Free(content);
@@ -341,7 +341,7 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
     return;
   }
   if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {
-    sends_.LogDropped(to, position);
+    sends_.LogDropped(to, position, records::DropReason::kMailboxFull);
   }
   const absl::Status why = delivery_.Explain(by, to, posted, lane_);
   Refuse(process, tag, static_cast<int32_t>(why.code()),

@@ -7,11 +7,11 @@
 
 namespace actord::runtime {
 
-uint64_t LoggedSends::LogDropped(const Pid& to, uint64_t position) {
+uint64_t LoggedSends::LogDropped(const Pid& to, uint64_t position,
+                                 records::DropReason reason) {
   return durable_
-      .Append(records::Dropped{.to = to,
-                               .positions = {{{.lsn = position}}},
-                               .reason = records::DropReason::kMailboxFull})
+      .Append(records::Dropped{
+          .to = to, .positions = {{{.lsn = position}}}, .reason = reason})
       .value_or(0);
 }
 
@@ -27,7 +27,9 @@ void LoggedSends::Send(Owner by, const Pid& to, Envelope* message,
   if (posted == Posted::kMailboxFull || posted == Posted::kOverQuota) {
     // The journal has the message in the mailbox of the receiver. (If the
     // receiver has ended, the journal knows that.)
-    if (const uint64_t dropped = LogDropped(to, position)) record = dropped;
+    const uint64_t dropped =
+        LogDropped(to, position, records::DropReason::kMailboxFull);
+    if (dropped != 0) record = dropped;
   }
   durable_.releases().After(
       record, [message = Own(message, shared_lane_), to, posted, by,

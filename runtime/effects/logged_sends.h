@@ -38,7 +38,8 @@ class LoggedSends {
                        uint64_t record);
   // Writes that the body at `position` is not in the mailbox of `to`. Returns
   // the position of the record; 0: the journal has failed.
-  uint64_t LogDropped(const Pid& to, uint64_t position);
+  uint64_t LogDropped(const Pid& to, uint64_t position,
+                      records::DropReason reason);
 
  private:
   DurableProcesses& durable_;

@@ -42,6 +42,10 @@ const char* TextOf(records::DropReason reason) {
       return "the mailbox is full";
     case records::DropReason::kDroppedAtEnd:
       return "the process has ended before it took them";
+    case records::DropReason::kQuarantined:
+      return "the process is in quarantine";
+    case records::DropReason::kYieldLimit:
+      return "their sender has too many outstanding yields";
   }
   return "";
 }

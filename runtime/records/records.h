@@ -1,9 +1,8 @@
 // The records of the journal: one type for each kind. docs/journal-format.md
 // describes them byte by byte, and record_codec.h encodes and decodes them.
 //
-// Two clocks: `unix_ns` is the wall clock. All other times, which end in `_ns`,
-// are of the store's clock, which also runs during a downtime and never goes
-// back.
+// Two clocks: `unix_ns` is the wall clock. All other times (`_ns`) are of the
+// store's clock, which also runs during a downtime and never goes back.
 //
 // The position of body i of a record is its lsn + i (position.h).
 //
@@ -259,19 +258,20 @@ struct Done {
   friend bool operator==(const Done&, const Done&) = default;
 };
 
-enum class DropReason : uint8_t {  // as DeadLetterReason (dead_letters.h)
+enum class DropReason : uint8_t {  // up to kDroppedAtEnd: DeadLetterReason
   kUnknownProcess,
   kEnded,
   kMailboxFull,
   kDroppedAtEnd,
+  kQuarantined,  // only of a call: the callee is in quarantine
+  kYieldLimit,   // only of a call: the caller has too many outstanding yields
 };
-constexpr DropReason LastOf(DropReason) { return DropReason::kDroppedAtEnd; }
+constexpr DropReason LastOf(DropReason) { return DropReason::kYieldLimit; }
 
 // Messages and calls could not be delivered. A message becomes a dead letter
-// with its own position as id, and a call fails. If the messages belong to an
-// INPUT with a request key, the key is forgotten, because its request was
-// refused. Messages whose sender was told do not become dead letters. Without a
-// request key, `owner` is the owner of dead letters whose receiver had ended.
+// with its own position as id, unless its sender was told. A call fails. If the
+// messages belong to an INPUT with a request key, the key is forgotten. Without
+// one, `owner` is the owner of dead letters whose receiver had ended.
 struct Dropped {
   static constexpr Kind kKind = Kind::kDropped;
   Pid to = {};

@@ -35,8 +35,9 @@ constexpr std::array<const char*, 2> kYieldKinds = {"command", "call"};
 constexpr std::array<const char*, 7> kEndReasons = {
     "result",    "failed",     "threw", "init_refused",
     "cancelled", "terminated", "limit"};
-constexpr std::array<const char*, 4> kDropReasons = {
-    "unknown_process", "ended", "mailbox_full", "dropped_at_end"};
+constexpr std::array<const char*, 6> kDropReasons = {
+    "unknown_process", "ended",       "mailbox_full",
+    "dropped_at_end",  "quarantined", "yield_limit"};
 constexpr std::array<const char*, 5> kIdKinds = {"", "submit", "send", "call",
                                                  "yield"};
 constexpr std::array<const char*, 7> kItemKinds = {

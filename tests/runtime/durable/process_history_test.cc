@@ -22,6 +22,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr uint64_t kSecond = 1'000'000'000;
@@ -218,6 +219,27 @@ TEST_F(ProcessHistory, FindsTheAnswersOfCalls) {
   EXPECT_THAT(LinesOf(pid),
               IsSupersetOf({"call out #2 get", "completion #3 42"}));
   EXPECT_THAT(LinesOf(other), IsSupersetOf({"call #2 get", "reply #2 42"}));
+}
+
+// The history of the callee says why it has not got the call.
+TEST_F(ProcessHistory, SaysWhyACallWasRefused) {
+  const Pid other = world.NewAccount(42);
+  const Pid pid = New("notebook");
+  RuntimeOptions options = Options();
+  options.max_yields = 1;
+  world.Restart(true, options);
+  world.Tell(pid, "charge", "1");
+  world.Tell(pid, "ask", FormatPid(other));
+  EXPECT_THAT(LinesOf(other),
+              Contains(HasSubstr("sender has too many outstanding yields")));
+
+  world.no_account_type = true;
+  world.Restart(true, Options());
+  ASSERT_TRUE(world.runtime().durable->quarantine().Has(other));
+  world.Tell(pid, "ask", FormatPid(other));
+  EXPECT_THAT(LinesOf(other),
+              Contains(HasSubstr("the process is in quarantine")));
+  EXPECT_THAT(LinesOf(other), Not(Contains(HasSubstr("the mailbox is full"))));
 }
 
 TEST_F(ProcessHistory, FollowGoesOnUntilTheEnd) {
