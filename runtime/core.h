@@ -89,6 +89,12 @@ class Runtime::Core {
       const records::RuntimeImage& image) const;
   // Adds the fields that only Describe shows.
   void DescribeMore(ProcessInfo& info) const;
+  // See Runtime. (runtime.cc)
+  AwaitId Await(const Pid& pid, AwaitCallback done, Owner by);
+  // What Await answers about a process that has ended if no result is kept: its
+  // failure, or the error.
+  [[nodiscard]] absl::StatusOr<Outcome> OutcomeNotKept(const Pid& pid,
+                                                       Owner by) const;
   // See Runtime. (listing.cc)
   [[nodiscard]] absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
                                                      Owner by) const;
@@ -224,6 +230,9 @@ class Runtime::Core {
   void RestoreId(const StoredRequest& stored);
   // Brings the dead letters back.
   absl::Status RecoverLetters();
+  // The outcome of a process, from the store. `type`: the number of its type
+  // (TypeNames); 0: not known.
+  static Outcome FromStore(OutcomeEntry&& entry, uint16_t type);
   // Brings the results back, in the order of the ends.
   absl::Status RecoverOutcomes();
   // False: the process has begun, or another id has started it.

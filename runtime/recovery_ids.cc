@@ -123,6 +123,26 @@ bool Runtime::Core::HoldLabels(const StoredProcess& stored) {
   return true;
 }
 
+Outcome Runtime::Core::FromStore(OutcomeEntry&& entry, uint16_t type) {
+  EndedTags tags{.name = std::move(entry.name), .labels = nullptr};
+  if (absl::StatusOr<Labels> kept = Labels::OfTexts(entry.labels);
+      kept.ok() && !kept->empty()) {
+    tags.labels = std::make_shared<const Labels>(*std::move(kept));
+  }
+  const bool has_tags = !tags.name.empty() || tags.labels != nullptr;
+  return {.kind = static_cast<EndKind>(entry.end.reason),
+          .result = std::move(entry.end.result),
+          .code = static_cast<absl::StatusCode>(entry.end.code),
+          .message = std::move(entry.end.message),
+          .steps = entry.steps,
+          .started_unix_ns = entry.started_unix_ns,
+          .ended_unix_ns = entry.end.unix_ns,
+          .owner = entry.owner,
+          .type = type,
+          .tags = has_tags ? std::make_shared<const EndedTags>(std::move(tags))
+                           : nullptr};
+}
+
 absl::Status Runtime::Core::RecoverOutcomes() {
   using Ended = std::pair<Pid, Outcome>;
   std::vector<Ended> ended;
@@ -141,26 +161,8 @@ absl::Status Runtime::Core::RecoverOutcomes() {
   };
   absl::Status status = durable->store().ForEachOutcome(
       [&](const Pid& pid, OutcomeEntry&& entry) {
-        EndedTags tags{.name = std::move(entry.name), .labels = nullptr};
-        if (absl::StatusOr<Labels> kept = Labels::OfTexts(entry.labels);
-            kept.ok() && !kept->empty()) {
-          tags.labels = std::make_shared<const Labels>(*std::move(kept));
-        }
-        const bool has_tags = !tags.name.empty() || tags.labels != nullptr;
-        ended.emplace_back(
-            pid,
-            Outcome{.kind = static_cast<EndKind>(entry.end.reason),
-                    .result = std::move(entry.end.result),
-                    .code = static_cast<absl::StatusCode>(entry.end.code),
-                    .message = std::move(entry.end.message),
-                    .steps = entry.steps,
-                    .started_unix_ns = entry.started_unix_ns,
-                    .ended_unix_ns = entry.end.unix_ns,
-                    .owner = entry.owner,
-                    .type = catalog.type_names().NumberOf(entry.process_type),
-                    .tags = has_tags ? std::make_shared<const EndedTags>(
-                                           std::move(tags))
-                                     : nullptr});
+        const uint16_t type = catalog.type_names().NumberOf(entry.process_type);
+        ended.emplace_back(pid, FromStore(std::move(entry), type));
         bytes += OutcomeTable::ChargeOf(ended.back().second);
         if (bytes / 2 > limits.result_max_bytes()) sort_and_cut();
       });

@@ -1,5 +1,6 @@
 #include "runtime/runtime.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -155,26 +156,56 @@ bool Runtime::CancelCall(CallId id) {
   return core_->kept_calls != nullptr && core_->kept_calls->Cancel(id);
 }
 
-Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done, Owner by) {
-  Core& core = *core_;
-  return core.results.Await(
+absl::StatusOr<Outcome> Runtime::Core::OutcomeNotKept(const Pid& pid,
+                                                      Owner by) const {
+  if (!processes.HasEnded(pid, by)) return processes.WhyNotFound(pid, by);
+  if (const auto failure = failures.Find(pid, by)) return OutcomeOf(*failure);
+  return Error(absl::StatusCode::kFailedPrecondition, reason::kResultNotKept,
+               absl::StrCat("process ", FormatPid(pid),
+                            " has ended; its result was not kept, or has been "
+                            "dropped"));
+}
+
+Runtime::AwaitId Runtime::Core::Await(const Pid& pid, AwaitCallback done,
+                                      Owner by) {
+  return results.AwaitOr(
       by, pid, std::move(done),
-      [&core, &pid, by] {
-        return core.processes.Want(pid, by, Wanted::kAwaited);
-      },
-      [&core, &pid, by]() -> absl::StatusOr<Outcome> {
-        if (!core.processes.HasEnded(pid, by)) {
-          return core.processes.WhyNotFound(pid, by);
+      [&] { return processes.Want(pid, by, Wanted::kAwaited); },
+      [&](AwaitCallback&& late) {
+        absl::StatusOr<Outcome> not_kept = OutcomeNotKept(pid, by);
+        if (!processes.HasHome(pid) ||
+            ReasonOf(not_kept.status()) == reason::kStopped) {
+          return std::move(late)(std::move(not_kept));
         }
-        if (const auto failure = core.failures.Find(pid, by)) {
-          return OutcomeOf(*failure);
-        }
-        return Error(absl::StatusCode::kFailedPrecondition,
-                     reason::kResultNotKept,
-                     absl::StrCat("process ", FormatPid(pid),
-                                  " has ended; its result was not kept, or "
-                                  "has been dropped"));
+        // The store keeps it longer than the memory does. (The callback does
+        // not use the core, because the store outlives it.)
+        durable->store().ReadOutcomeLater(
+            pid,
+            [by, not_kept = std::move(not_kept), late = std::move(late)](
+                absl::StatusOr<std::optional<OutcomeEntry>> entry) mutable {
+              if (!entry.ok()) return std::move(late)(entry.status());
+              if (!entry->has_value() || !Sees(by, (*entry)->owner)) {
+                return std::move(late)(std::move(not_kept));
+              }
+              std::move(late)(FromStore(**std::move(entry), /*type=*/0));
+            });
       });
+}
+
+Runtime::AwaitId Runtime::Await(const Pid& pid, AwaitCallback done, Owner by) {
+  return core_->Await(pid, std::move(done), by);
+}
+
+absl::StatusOr<Outcome> Runtime::OutcomeInMemory(const Pid& pid, Owner by) {
+  std::optional<absl::StatusOr<Outcome>> found;
+  core_->results.Await(
+      by, pid,
+      [&found](absl::StatusOr<Outcome> outcome) {
+        found.emplace(std::move(outcome));
+      },
+      [] { return false; },
+      [this, &pid, by] { return core_->OutcomeNotKept(pid, by); });
+  return *std::move(found);
 }
 
 bool Runtime::CancelAwait(const Pid& pid, AwaitId id) {

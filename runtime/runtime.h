@@ -157,9 +157,19 @@ class Runtime {
   // is about to run.
   bool CancelCall(CallId id);
   // Calls back with the outcome when the process has ended: at once if the
-  // outcome or the failure (failures.h) is kept. Errors: PROCESS_NOT_FOUND;
-  // RESULT_NOT_KEPT when the process has ended and neither is kept.
+  // outcome is in memory, or the failure (failures.h) of a volatile process.
+  // The outcome of a durable process is otherwise read from the store, and the
+  // callback runs on the store's thread; it must not block. Its failure counts
+  // if the store does not keep the outcome. Errors: PROCESS_NOT_FOUND;
+  // RESULT_NOT_KEPT when the process has ended and neither is kept; STOPPED;
+  // DATA_LOSS when the store cannot read the outcome.
   AwaitId Await(const Pid& pid, AwaitCallback done, Owner by = Owner::kAny);
+  // The outcome of an ended process, only from memory: takes no time, and gives
+  // RESULT_NOT_KEPT also for an outcome that only the store keeps.
+  // Precondition: the process has ended. (Not asserted: for a caller that does
+  // not see it, it counts as ended.)
+  [[nodiscard]] absl::StatusOr<Outcome> OutcomeInMemory(const Pid& pid,
+                                                        Owner by = Owner::kAny);
   // Cancels an Await. True: the callback will not run. False: the callback has
   // run or is about to run.
   bool CancelAwait(const Pid& pid, AwaitId id);

@@ -73,8 +73,7 @@ void AddKeptKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(Single(
       {"store.result_ttl", "store-result-ttl", "DURATION",
        "How long the store keeps the result of an ended durable process; none "
-       "means for ever. Clients can await it for results.ttl after the end and "
-       "after each start."},
+       "means for ever. Clients can await it as long, also after a restart."},
       kDuration, ACTORD_MEMBER(store.result_ttl)));
   keys.push_back(
       Single({"store.request_id_ttl", "store-request-id-ttl", "DURATION",

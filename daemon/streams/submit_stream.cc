@@ -3,7 +3,6 @@
 #include <google/protobuf/arena.h>
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 #include "daemon/operations/carry_out.h"
@@ -278,9 +277,9 @@ void SubmitStream::WriteNews(News news, v1::SubmissionNews* proto) {
     }
   };
   if (news.fetches_end) {
-    // The process has ended, so Await calls back before it returns.
-    [[maybe_unused]] const auto id = runtime_.Await(news.pid, write_end);
-    assert(id == 0);
+    // Only from memory: this thread must not wait for the store. What only the
+    // store has, the client can await.
+    write_end(runtime_.OutcomeInMemory(news.pid));
   } else if (news.end.has_value()) {
     write_end(*std::move(news.end));
   }

@@ -137,6 +137,13 @@ void Results::Trim() {
 Results::Id Results::Await(
     Owner by, const Pid& pid, Callback done, absl::FunctionRef<bool()> is_live,
     absl::FunctionRef<absl::StatusOr<Outcome>()> not_kept) {
+  return AwaitOr(by, pid, std::move(done), is_live,
+                 [&](Callback&& late) { std::move(late)(not_kept()); });
+}
+
+Results::Id Results::AwaitOr(Owner by, const Pid& pid, Callback done,
+                             absl::FunctionRef<bool()> is_live,
+                             absl::FunctionRef<void(Callback&&)> not_kept) {
   std::optional<Outcome> kept;
   {
     const MutexLock lock(mutex_);
@@ -154,7 +161,7 @@ Results::Id Results::Await(
   if (kept && Sees(by, kept->owner)) {
     std::move(done)(*std::move(kept));
   } else {
-    std::move(done)(not_kept());
+    not_kept(std::move(done));
   }
   return 0;
 }

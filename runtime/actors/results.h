@@ -58,6 +58,12 @@ class Results {
   Id Await(Owner by, const Pid& pid, Callback done,
            absl::FunctionRef<bool()> is_live,
            absl::FunctionRef<absl::StatusOr<Outcome>()> not_kept);
+  // The same, but if the process has ended and no result that `by` sees is
+  // kept, `not_kept` gets the callback, which it calls now or later. Cancel
+  // does not know this callback.
+  Id AwaitOr(Owner by, const Pid& pid, Callback done,
+             absl::FunctionRef<bool()> is_live,
+             absl::FunctionRef<void(Callback&&)> not_kept);
   // True: the callback will not run.
   bool Cancel(const Pid& pid, Id id);
   // Calls back all awaiters that still wait, with `status`.

@@ -139,8 +139,16 @@ class DurableStore {
       const RequestId& call,
       absl::AnyInvocable<void(std::optional<StoredAnswer>) &&> use) = 0;
 
-  // The same for the dead letters, with their bodies, in the order of their
-  // positions.
+  // The same for the outcome of an ended process. nullopt: the store keeps
+  // none. UNAVAILABLE with the reason STOPPED: the store is closed. Another
+  // error: the outcome cannot be read.
+  virtual void ReadOutcomeLater(
+      const Pid& pid,
+      absl::AnyInvocable<void(absl::StatusOr<std::optional<OutcomeEntry>>) &&>
+          use) = 0;
+
+  // The same as ForEachOutcome for the dead letters, with their bodies, in the
+  // order of their positions.
   virtual absl::Status ForEachLetter(
       absl::FunctionRef<void(uint64_t position, Letter&&)> use) = 0;
 

@@ -109,6 +109,10 @@ class OpenedStore final : public DurableStore {
   void ReadAnswerLater(
       const RequestId& call,
       absl::AnyInvocable<void(std::optional<StoredAnswer>) &&> use) override;
+  void ReadOutcomeLater(
+      const Pid& pid,
+      absl::AnyInvocable<void(absl::StatusOr<std::optional<OutcomeEntry>>) &&>
+          use) override;
   [[nodiscard]] RequestIdBounds request_id_bounds() const override;
   [[nodiscard]] SipKey fingerprint_key() const override;
 
@@ -171,6 +175,8 @@ class OpenedStore final : public DurableStore {
   absl::Status ReadWholeHistory(StoredProcess& process);
   // Wakes the thread of the rounds, because a read waits for it.
   void AskForRead();
+  // Carries the read out on the thread of the rounds; without threads, at once.
+  void ReadLater(StateReads::Later read);
   template <typename OneRecord>
   absl::Status Append(const OneRecord& record);
   void RunRounds();

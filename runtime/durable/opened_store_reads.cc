@@ -8,6 +8,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/durable/opened_store.h"
+#include "runtime/process/errors.h"
 #include "runtime/records/record_codec.h"
 #include "runtime/store/state_keys.h"
 
@@ -64,6 +65,30 @@ std::optional<StoredAnswer> AnswerIn(StateStore& state, const RequestId& call) {
   auto answer = ValueAt<CallAnswer>(state, KeyOf(KeyKind::kAnswer, entry->lsn));
   if (!answer) return std::nullopt;
   return StoredAnswer{entry->pid, *std::move(answer)};
+}
+
+// Null: the store is closed.
+absl::StatusOr<std::optional<OutcomeEntry>> OutcomeIn(StateStore* state,
+                                                      const Pid& pid) {
+  if (state == nullptr) {
+    return Retryable(absl::StatusCode::kUnavailable, reason::kStopped,
+                     absl::StrCat("the outcome of process ", FormatPid(pid),
+                                  " cannot be read from the store, because the "
+                                  "daemon ends"),
+                     absl::Seconds(1));
+  }
+  const absl::StatusOr<std::optional<std::string>> bytes =
+      state->Get(KeyOf(KeyKind::kOutcome, pid));
+  absl::Status status = bytes.status();
+  if (status.ok()) {
+    if (!bytes->has_value()) return std::optional<OutcomeEntry>();
+    std::optional<OutcomeEntry> entry(std::in_place);
+    status = DecodeFields(**bytes, *entry);
+    if (status.ok()) return entry;
+  }
+  return absl::DataLossError(
+      absl::StrCat("the outcome of process ", FormatPid(pid),
+                   " cannot be read from the store: ", status.message()));
 }
 
 }  // namespace
@@ -242,6 +267,19 @@ void OpenedStore::ReadAnswerLater(
                             use = std::move(use)](StateStore* state) mutable {
     std::move(use)(state == nullptr ? std::nullopt : AnswerIn(*state, call));
   };
+  ReadLater(std::move(read));
+}
+
+void OpenedStore::ReadOutcomeLater(
+    const Pid& pid,
+    absl::AnyInvocable<void(absl::StatusOr<std::optional<OutcomeEntry>>) &&>
+        use) {
+  ReadLater([pid, use = std::move(use)](StateStore* state) mutable {
+    std::move(use)(OutcomeIn(state, pid));
+  });
+}
+
+void OpenedStore::ReadLater(StateReads::Later read) {
   if (options_.journal.threads) return reads_.ReadLater(std::move(read));
   std::move(read)(CatchUp().ok() ? state_.get() : nullptr);
 }

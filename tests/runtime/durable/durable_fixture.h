@@ -65,7 +65,7 @@ class DurableWorld {
     };
     store_options.open_state =
         [this]() -> absl::StatusOr<std::unique_ptr<StateStore>> {
-      return std::make_unique<Forwarding>(state);
+      return std::make_unique<Forwarding>(state, state_reads);
     };
     auto opened = OpenedStore::Open(std::move(store_options));
     if (!opened.ok()) return opened.status();
@@ -325,27 +325,21 @@ class DurableWorld {
     return answer->value_or("no answer");
   }
   std::shared_ptr<std::optional<absl::StatusOr<Outcome>>> Await(
-      const Pid& pid) {
+      const Pid& pid, Owner by = Owner::kAny) {
     auto outcome = std::make_shared<std::optional<absl::StatusOr<Outcome>>>();
-    Runtime::Core& all = runtime();
-    all.results.Await(
-        Owner::kAny, pid,
+    runtime().Await(
+        pid,
         [outcome](absl::StatusOr<Outcome> got) {
           outcome->emplace(std::move(got));
         },
-        [&] {
-          const FoundProcess found = all.processes.Find(pid);
-          if (!found) return false;
-          found->Want(Wanted::kAwaited);
-          return found.IsStill();
-        },
-        [&] { return all.processes.WhyNotFound(pid, Owner::kAny); });
+        by);
     return outcome;
   }
   Runtime::Core& runtime() { return *core->core; }
 
   SimulatedDisk disk;
   MemoryStateStore state;
+  int state_reads = 0;  // of single entries
   ManualClock clock;
   absl::Status failed;
   // The steps of threads are marked in a mapped file, which the simulated disk
@@ -378,9 +372,10 @@ class DurableWorld {
   // The state store outlives its users, as a directory does.
   class Forwarding final : public StateStore {
    public:
-    explicit Forwarding(StateStore& to) : to_(to) {}
+    Forwarding(StateStore& to, int& reads) : to_(to), reads_(reads) {}
     absl::StatusOr<std::optional<std::string>> Get(
         std::string_view key) override {
+      ++reads_;
       return to_.Get(key);
     }
     absl::Status Write(std::span<const StateWrite> writes) override {
@@ -394,6 +389,7 @@ class DurableWorld {
 
    private:
     StateStore& to_;
+    int& reads_;
   };
 };
 

@@ -1,0 +1,231 @@
+// The outcomes of durable processes that only the store keeps.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "runtime/process/errors.h"
+#include "runtime/store/state_keys.h"
+#include "tests/runtime/durable/durable_fixture.h"
+
+namespace actord::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Owner kAlice{1};
+constexpr Owner kBob{2};
+constexpr uint64_t kSecond = 1'000'000'000;
+
+class DurableResults : public ::testing::Test {
+ protected:
+  // Results are in memory for a second.
+  void StartWith(uint64_t result_max_bytes = 1 << 20) {
+    options_.result_ttl = absl::Seconds(1);
+    options_.result_max_bytes = result_max_bytes;
+    ASSERT_EQ(world_.Start(options_), absl::OkStatus());
+  }
+  void Restart() {
+    world_.Crash(/*keep_cache=*/false);
+    ASSERT_EQ(world_.Start(options_), absl::OkStatus());
+  }
+  Pid Ended(std::string balance, Owner owner = Owner::kNobody,
+            bool durable = true, const std::string& topic = "end") {
+    SubmitRequest request{"account", "", {std::move(balance), ""}, {}};
+    request.owner = owner;
+    request.durable = durable;
+    Pid pid;
+    world_.runtime().admission.Submit(
+        request, Pid{}, /*keep_result=*/true,
+        [&pid](absl::StatusOr<Pid> begun) { pid = begun.value(); });
+    world_.Settle();
+    world_.Tell(pid, topic);
+    return pid;
+  }
+  absl::StatusOr<Outcome> Await(const Pid& pid, Owner by = Owner::kAny) {
+    const auto outcome = world_.Await(pid, by);
+    if (!outcome->has_value()) return absl::InternalError("no answer");
+    return **outcome;
+  }
+  // The result, or the reason why there is none.
+  std::string ResultOf(const Pid& pid, Owner by = Owner::kAny) {
+    const absl::StatusOr<Outcome> outcome = Await(pid, by);
+    return outcome.ok() ? outcome->result.bytes : ReasonOf(outcome.status());
+  }
+  size_t InMemory() {
+    world_.runtime().results.Trim();
+    return world_.runtime().results.kept();
+  }
+
+  RuntimeOptions options_;
+  DurableWorld world_;
+};
+
+TEST_F(DurableResults, StoreAnswersWhenTheMemoryHasDroppedAResult) {
+  StartWith();
+  const Pid pid = Ended("5", kAlice);
+  const absl::StatusOr<Outcome> first = Await(pid);
+  ASSERT_TRUE(first.ok());
+  for (int start = 0; start < 3; ++start) {
+    EXPECT_EQ(InMemory(), 1U);
+    world_.Elapse(2 * kSecond);
+    EXPECT_EQ(InMemory(), 0U);
+    const absl::StatusOr<Outcome> again = Await(pid);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->kind, EndKind::kResult);
+    EXPECT_EQ(again->result.bytes, "5");
+    EXPECT_EQ(again->result.content_type, first->result.content_type);
+    EXPECT_EQ(again->steps, first->steps);
+    EXPECT_EQ(again->started_unix_ns, first->started_unix_ns);
+    EXPECT_EQ(again->ended_unix_ns, first->ended_unix_ns);
+    EXPECT_EQ(again->owner, kAlice);
+    Restart();
+  }
+}
+
+TEST_F(DurableResults, StoreAnswersForAResultWithoutRoomInMemory) {
+  // One result has room.
+  StartWith(/*result_max_bytes=*/300);
+  const Pid pushed_out = Ended("1");
+  const Pid newest = Ended("2");
+  for (int start = 0; start < 2; ++start) {
+    EXPECT_EQ(InMemory(), 1U);
+    EXPECT_EQ(ResultOf(pushed_out), "1");
+    EXPECT_EQ(ResultOf(newest), "2");
+    Restart();
+  }
+  // None has.
+  options_.result_max_bytes = 0;
+  Restart();
+  const Pid never_kept = Ended("3");
+  EXPECT_EQ(InMemory(), 0U);
+  EXPECT_EQ(ResultOf(never_kept), "3");
+  EXPECT_EQ(ResultOf(newest), "2");
+}
+
+TEST_F(DurableResults, ResultOfAnotherOwnerIsAnsweredAsOneThatIsNotKept) {
+  StartWith();
+  const Pid pid = Ended("5", kAlice);
+  Pid never = pid;
+  never.slot += 1000;
+  for (int start = 0; start < 2; ++start) {
+    world_.Elapse(2 * kSecond);
+    EXPECT_EQ(ResultOf(pid, kBob), reason::kResultNotKept);
+    EXPECT_EQ(ResultOf(never, kBob), reason::kResultNotKept);
+    EXPECT_EQ(Await(pid, kBob).status().code(),
+              Await(never, kBob).status().code());
+    EXPECT_EQ(ResultOf(pid, kAlice), "5");
+    Restart();
+  }
+}
+
+TEST_F(DurableResults, FailureIsAnsweredFromTheStore) {
+  StartWith();
+  const Pid pid = Ended("5", Owner::kNobody, /*durable=*/true, "throw");
+  const absl::StatusOr<Outcome> first = Await(pid);
+  ASSERT_TRUE(first.ok());
+  Restart();
+  world_.Elapse(2 * kSecond);
+  ASSERT_EQ(InMemory(), 0U);
+  const absl::StatusOr<Outcome> again = Await(pid);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->kind, EndKind::kThrew);
+  EXPECT_EQ(again->code, first->code);
+  EXPECT_EQ(again->message, first->message);
+}
+
+TEST_F(DurableResults, OnlyAMissOfADurableResultReadsTheStore) {
+  StartWith();
+  const Pid durable = Ended("5");
+  const Pid not_durable = Ended("6", Owner::kNobody, /*durable=*/false);
+  const auto reads = [this](const Pid& pid, const std::string& expected) {
+    const int before = world_.state_reads;
+    EXPECT_EQ(ResultOf(pid), expected);
+    return world_.state_reads - before;
+  };
+  EXPECT_EQ(reads(durable, "5"), 0);
+  EXPECT_EQ(reads(not_durable, "6"), 0);
+  world_.Elapse(2 * kSecond);
+  ASSERT_EQ(ResultOf(durable), "5");  // The state store has caught up.
+  EXPECT_EQ(reads(durable, "5"), 1);
+  EXPECT_EQ(reads(not_durable, std::string(reason::kResultNotKept)), 0);
+  Pid of_no_home = durable;
+  of_no_home.generation += 1;
+  EXPECT_EQ(reads(of_no_home, std::string(reason::kProcessNotFound)), 0);
+}
+
+TEST_F(DurableResults, ResultThatNobodyWantedIsNotKept) {
+  StartWith();
+  const Pid pid = world_.NewAccount(5);
+  world_.Tell(pid, "spawn");
+  std::optional<Pid> child;
+  for (const ProcessInfo& info :
+       world_.runtime().ListProcesses({}, 0, 100).processes) {
+    if (info.parent == pid) child = info.pid;
+  }
+  ASSERT_TRUE(child.has_value());
+  world_.Tell(*child, "end");
+  EXPECT_EQ(ResultOf(*child), reason::kResultNotKept);
+}
+
+TEST_F(DurableResults, DamagedResultIsSaidToBeDamaged) {
+  StartWith();
+  const Pid pid = Ended("5");
+  world_.Elapse(2 * kSecond);
+  ASSERT_EQ(ResultOf(pid), "5");
+  const StateWrite damage{.key = KeyOf(KeyKind::kOutcome, pid),
+                          .value = "no outcome"};
+  ASSERT_TRUE(world_.state.Write({&damage, 1}).ok());
+  const absl::Status status = Await(pid).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(status.message(), HasSubstr(FormatPid(pid)));
+  // The daemon goes on.
+  EXPECT_EQ(world_.failed, absl::OkStatus());
+}
+
+// With the threads of the store.
+TEST(ReadOutcomeLater, IsAnsweredOnTheThreadOfTheStoreUntilItIsClosed) {
+  SimulatedDisk disk(1);
+  ASSERT_TRUE(disk.MakeDirectory("/srv").ok());
+  OpenedStore::Options options;
+  options.journal.directory = "/srv/store";
+  options.journal.segment_bytes = 1 << 20;
+  options.journal.max_record_bytes = 256 << 10;
+  options.journal.max_unsynced_bytes = 256 << 10;
+  options.journal.ring_bytes = 1 << 20;
+  options.journal.max_group_bytes = 64 << 10;
+  options.journal.files = &disk;
+  options.disk_reserve_bytes = 1;
+  options.open_state = [] { return std::make_unique<MemoryStateStore>(); };
+  auto opened = OpenedStore::Open(std::move(options));
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  OpenedStore& store = **opened;
+  struct Read {
+    std::thread::id thread;
+    absl::StatusOr<std::optional<OutcomeEntry>> entry;
+  };
+  const auto read = [&store] {
+    auto done = std::make_shared<std::promise<Read>>();
+    store.ReadOutcomeLater(
+        HomePid(1, 1, 1, 1),
+        [done](absl::StatusOr<std::optional<OutcomeEntry>> entry) {
+          done->set_value({std::this_thread::get_id(), std::move(entry)});
+        });
+    return done->get_future().get();
+  };
+  const Read unknown = read();
+  ASSERT_TRUE(unknown.entry.ok()) << unknown.entry.status();
+  EXPECT_FALSE(unknown.entry->has_value());
+  EXPECT_NE(unknown.thread, std::this_thread::get_id());
+  store.Close();
+  EXPECT_EQ(ReasonOf(read().entry.status()), reason::kStopped)
+      << "the next start may have the outcome";
+}
+
+}  // namespace
+}  // namespace actord::runtime
