@@ -161,16 +161,60 @@ class NamesTest(unittest.TestCase):
                 self.lines({**self.SOURCES, path: ""})
 
 
-class OldAbiTest(unittest.TestCase):
+class OldestTest(unittest.TestCase):
 
-    def test_the_headers_are_those_of_their_commit(self):
-        folder = contract.FOLDER / "abi_0684afd"
+    def assert_as_committed(self, folder):
         sums = (folder / "SHA256SUMS").read_text(encoding="utf-8").split()
-        headers = sorted((folder / "actord").iterdir())
+        files = [path for path in (folder / "actord").rglob("*") if path.is_file()]
         self.assertEqual(
             dict(zip(sums[1::2], sums[::2])),
-            {f"actord/{header.name}": hashlib.sha256(header.read_bytes()).hexdigest()
-             for header in headers})
+            {path.relative_to(folder).as_posix():
+             hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
+
+    def test_the_headers_are_those_of_their_commit(self):
+        self.assert_as_committed(contract.FOLDER / "abi_0684afd")
+
+    def test_the_protos_are_those_of_their_commit(self):
+        self.assert_as_committed(contract.FOLDER / "proto_0684afd")
+
+    def missing(self, oldest, today):
+        """The parts of the oldest API that today's has not."""
+        return set(wire.parts(oldest)) - set(wire.parts(today))
+
+    def test_all_of_the_oldest_api_is_in_that_of_today(self):
+        oldest = contract.FOLDER / "proto_0684afd"
+        parts = list(wire.parts(oldest))
+        for part in (
+                ("service actord.v1.ActorService", "rpc Submit(actord.v1.SubmitRequest) "
+                 "returns (actord.v1.SubmitResponse)"),
+                ("message actord.v1.SubmitResponse", "1 string pid"),
+                ("enum actord.v1.ProcessState", "4 PROCESS_STATE_IDLE")):
+            self.assertIn(part, parts)
+        self.assertEqual(self.missing(oldest, contract.ROOT / "proto"), set())
+
+    def test_a_change_of_it_is_found(self):
+        with tempfile.TemporaryDirectory(prefix="actord-contract-") as folder:
+            today = pathlib.Path(folder, "proto")
+            shutil.copytree(contract.ROOT / "proto", today)
+            for path, old, new in (
+                    ("outcome", "  uint64 steps = 6;", "  uint32 steps = 6;"),
+                    ("name", "  string prefix = 3;", "  string begin = 3;"),
+                    ("actor_service", "  rpc Await(AwaitRequest)",
+                     "  rpc AwaitEnd(AwaitRequest)"),
+                    ("process", "  bool duplicate = 2;",
+                     "  bool duplicate = 2 [deprecated = true];"),
+                    ("process", "PROCESS_STATE_IDLE = 4;", "PROCESS_STATE_IDLE = 40;")):
+                file = today / f"actord/v1/{path}.proto"
+                text = file.read_text(encoding="utf-8")
+                self.assertEqual(text.count(old), 1, old)
+                file.write_text(text.replace(old, new), encoding="utf-8")
+            self.assertEqual(
+                self.missing(contract.FOLDER / "proto_0684afd", today),
+                {("message actord.v1.Outcome", "6 uint64 steps"),
+                 ("message actord.v1.ListNamesRequest", "3 string prefix"),
+                 ("service actord.v1.ActorService", "rpc Await(actord.v1.AwaitRequest) "
+                  "returns (actord.v1.AwaitResponse)"),
+                 ("enum actord.v1.ProcessState", "4 PROCESS_STATE_IDLE")})
 
 
 class ContractTest(unittest.TestCase):

@@ -84,7 +84,11 @@ def service_lines(service, scope):
 
 
 def lines(root):
-    for file in descriptors(root / "proto"):
+    return lines_of(root / "proto")
+
+
+def lines_of(proto_root):
+    for file in descriptors(proto_root):
         yield f"file {file.name}"
         for service in sorted(file.service, key=lambda service: service.name):
             yield from service_lines(service, file.package)
@@ -93,3 +97,16 @@ def lines(root):
         for message in sorted(file.message_type, key=lambda each: each.name):
             yield from message_lines(message, file.package)
         yield ""
+
+
+def parts(proto_root):
+    """Each service, message and enumeration below `proto_root` as (name, ""), and each
+    of its methods, fields, values and reservations as (name, line)."""
+    owner = ""
+    for line in lines_of(proto_root):
+        line = line.removesuffix(" deprecated")
+        if line.startswith("  "):
+            yield owner, line.strip()
+        elif line and not line.startswith("file "):
+            owner = line
+            yield owner, ""
