@@ -150,6 +150,13 @@ void StepContext::ContinueAs(actord_step* step,
                std::back_inserter(unseen), [](const actord_event* event) {
                  return rules::IsHandedOn(*event);
                });
+  // A plugin may have made them up. An event that a step got always fits, also
+  // if the limit was higher when it came.
+  for (const actord_event* const event : unseen) {
+    if (Fits(event->payload, event->topic, kPayloadLimitMaxBytes)) continue;
+    static_cast<void>(context.RefuseContent(event->payload, "continue_as"));
+    return;
+  }
   auto continuation = std::make_unique<Continuation>();
   continuation->method = View(next->method);
   continuation->input = FromAbi(next->input);

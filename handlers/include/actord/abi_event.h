@@ -61,8 +61,8 @@ typedef struct actord_continuation {
    * first. The steps after `init` get the messages and exits among them again,
    * before all other messages and exits. The first step gets as many as a step
    * can get; the other ones are in the mailbox, and count there. Other events
-   * belong to the former life. A message keeps its sender and its `call`. May
-   * be NULL if there are none. */
+   * belong to the former life. A message keeps its sender and its `call`. A
+   * topic above 1,024 bytes fails the step. May be NULL if there are none. */
   const actord_event* const* unseen;
 } actord_continuation;
 

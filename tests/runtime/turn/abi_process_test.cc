@@ -289,6 +289,38 @@ TEST_F(AbiProcess, AFloodOfUrgentEventsDoesNotSpillIntoTheMessages) {
 }
 
 // It has other bytes where a policy would be.
+// A plugin may make up what it hands on. One byte of each text is there.
+TEST_F(AbiProcess, EventsThatAreHandedOnKeepToTheLimits) {
+  Start();
+  const auto with = [](size_t topic, size_t content_type, size_t bytes) {
+    static const char text = 'x';
+    actord_event event{};
+    event.type = ACTORD_EVENT_MESSAGE;
+    event.call = 5;
+    event.topic = {&text, topic};
+    event.payload = {{&text, bytes}, {&text, content_type}};
+    return event;
+  };
+  for (const actord_event& event :
+       {with(1025, 1, 1), with(1, 1025, 1),
+        with(1, 1, kPayloadLimitMaxBytes + 1), with(size_t{1} << 40, 0, 0)}) {
+    a_.step = [&event](const auto&, actord_step* step) {
+      const actord_event* const unseen = &event;
+      actord_continuation next{};
+      next.struct_size = sizeof(next);
+      next.unseen_count = 1;
+      next.unseen = &unseen;
+      step->api->continue_as(step, &next);
+      return int32_t{ACTORD_STEP_CONTINUE_AS};
+    };
+    const auto outcome = Run("a");
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_EQ(outcome->kind, EndKind::kThrew);
+    EXPECT_EQ(outcome->code, absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(outcome->message, HasSubstr("the payload of a continue_as"));
+  }
+}
+
 TEST_F(AbiProcess, AYieldOfAnOlderPluginHasNoPolicy) {
   Start();
   a_.step = [](const std::vector<const actord_event*>&, actord_step* step) {
