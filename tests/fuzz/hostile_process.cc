@@ -1,144 +1,16 @@
 #include "tests/fuzz/hostile_process.h"
 
-#include <algorithm>
+#include <span>
+#include <string>
 
 #include "tests/fuzz/hostile_values.h"
 
 namespace actord::fuzz {
 namespace {
 
-void Yield(actord_step* step) {
-  actord_work_policy policy{.struct_size = AnySize(sizeof(policy)),
-                            .max_attempts = plugin->input.Byte(),
-                            .lease_ns = AnyTime(),
-                            .attempt_timeout_ns = AnyTime(),
-                            .start_timeout_ns = AnyTime(),
-                            .backoff_ns = AnyTime(),
-                            .max_backoff_ns = AnyTime()};
-  // The ABI reads what struct_size covers, so more must not be claimed.
-  policy.struct_size =
-      std::min(policy.struct_size, static_cast<uint32_t>(sizeof(policy)));
-  const actord_yield yield{
-      .struct_size = AnySize(sizeof(yield)),
-      .reserved = 0,
-      .timeout_ns = AnyTime(),
-      .command = AnyText(kLabel),
-      .payload = AnyPayload(),
-      .policy = plugin->input.Byte() % 2 == 0 ? nullptr : &policy};
-  const uint64_t tag = step->api->yield(step, &yield);
-  Require(tag != 0, "a yield has a tag");
-  See(plugin->tags, tag);
-}
-
-void Send(actord_step* step) {
-  const actord_pid to = AnyPid();
-  const actord_message message = AnyMessage();
-  step->api->send(step, &to, &message);
-}
-
-void Spawn(actord_step* step) {
-  uint64_t tag = 0;
-  const actord_spawn spawn = AnySpawn(&tag);
-  const actord_pid child = step->api->spawn(step, &spawn);
-  if (child.generation != 0) See(plugin->pids, child);
-  if (tag != 0) See(plugin->tags, tag);
-}
-
-void CallAnother(actord_step* step) {
-  const actord_request request{.struct_size = AnySize(sizeof(request)),
-                               .reserved = 0,
-                               .timeout_ns = AnyTime(),
-                               .to = AnyPid(),
-                               .name = TrueText(),
-                               .topic = AnyText(kLabel),
-                               .payload = AnyPayload()};
-  See(plugin->tags, step->api->call(step, &request));
-}
-
-void Reply(actord_step* step) {
-  const actord_payload payload = AnyPayload();
-  const int32_t status = plugin->input.Byte() % 20;
-  step->api->reply(step, AnyNumber(plugin->calls), status,
-                   plugin->input.Byte() % 4 == 0 ? nullptr : &payload);
-}
-
-void Publish(actord_step* step) {
-  const actord_message publication = AnyMessage();
-  step->api->publish(step, &publication);
-}
-
-void ReadPids(actord_step* step) {
-  const actord_pid pid = AnyPid();
-  char text[64];
-  const size_t length = step->api->format_pid(step, &pid, text);
-  Require(length <= sizeof(text), "the text of a PID fits");
-  actord_pid read{};
-  const int32_t status = step->api->parse_pid(step, {text, length}, &read);
-  Require((status == ACTORD_OK) == (pid.generation != 0), "a PID reads back");
-  step->api->parse_pid(step, AnyText(64), &read);
-}
-
-void CallStep(actord_step* step) {
-  const actord_step_api& api = *step->api;
-  actord_pid pid = AnyPid();
-  switch (plugin->input.Byte() % 20) {
-    case 0:
-      See(plugin->pids, api.self(step));
-      See(plugin->pids, api.parent(step));
-      return;
-    case 1:
-      Require(api.unix_time_ns(step) == api.unix_time_ns(step),
-              "time stands still in a step");
-      Require(api.monotonic_ns(step) == api.monotonic_ns(step),
-              "time stands still in a step");
-      api.random(step);
-      return;
-    case 2:
-    case 3:
-    case 4:
-      return Yield(step);
-    case 5:
-      return api.log(step, plugin->input.Byte() - 100, TrueText());
-    case 6:
-      return Send(step);
-    case 7:
-      return Publish(step);
-    case 8:
-    case 9:
-      return Spawn(step);
-    case 10: {
-      const actord_payload result = AnyPayload();
-      return api.set_result(step, &result);
-    }
-    case 11:
-      // As much as `size` says must be there.
-      return api.set_failure(step, plugin->input.Byte() - 100, TrueText());
-    case 12:
-      return ReadPids(step);
-    case 13:
-      return CallAnother(step);
-    case 14:
-      return Reply(step);
-    case 15:
-      See(plugin->tags, api.monitor(step, &pid));
-      return;
-    case 16:
-      return api.demonitor(step, AnyNumber(plugin->tags));
-    case 17:
-      return plugin->input.Byte() % 2 == 0 ? api.link(step, &pid)
-                                           : api.unlink(step, &pid);
-    case 18:
-      return api.cancel_yield(step, AnyNumber(plugin->tags));
-    default:
-      See(plugin->pids, api.find_name(step, AnyText(140)));
-      api.adopt_yield(step, AnyNumber(plugin->tags));
-      Require(api.max_payload_bytes(step) == kHostilePayloadLimit,
-              "the limit is known");
-      return;
-  }
-}
-
-void CallSome(actord_step* step) {
+void CallSome(actord_step* step,
+              std::span<const actord_event* const> events = {}) {
+  plugin->events = events;
   for (size_t count = plugin->input.Below(5); count > 0; --count) {
     if (plugin->input.Byte() % 8 == 0) {
       CallHost();
@@ -166,10 +38,12 @@ int32_t Step(void* state, const actord_event* const* events, size_t count,
     See(plugin->pids, events[i]->from);
     if (events[i]->call != 0) See(plugin->calls, events[i]->call);
   }
-  CallSome(step);
+  CallSome(step, {events, count});
   if (plugin->input.empty()) return ACTORD_STEP_DONE;
   const uint8_t verdict = plugin->input.Byte();
-  return verdict < 250 ? verdict % 6 : verdict - 300;
+  // All verdicts, and sometimes another value.
+  return verdict < 250 ? verdict % (ACTORD_STEP_CONTINUE_AS + 1)
+                       : verdict - 300;
 }
 
 void Close(void* state) {

@@ -11,6 +11,7 @@
 
 #include <actord/abi.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct HostilePlugin {
   std::vector<uint64_t> tags;
   std::vector<uint64_t> calls;
   std::vector<actord_completion> completions;
+  // Those of the step under way.
+  std::span<const actord_event* const> events;
 };
 
 inline constexpr size_t kHostilePayloadLimit = 4096;
@@ -43,5 +46,7 @@ extern const actord_command_handler kHostileCommand;
 
 // Calls one function of the host, from outside a step.
 void CallHost();
+// Calls one function that a process may call during a step.
+void CallStep(actord_step* step);
 
 }  // namespace actord::fuzz
