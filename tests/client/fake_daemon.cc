@@ -12,15 +12,15 @@
 #include <utility>
 
 #include "actord/v1/actor_service.grpc.pb.h"
-#include "tests/client/commands/fake_lists.h"
+#include "tests/client/commands/fake_operations.h"
 #include "tests/client/fake_errors.h"
 #include "tests/client/streams/fake_stream.h"
 
 namespace actord::client {
 
-class FakeDaemon::Service final : public FakeLists {
+class FakeDaemon::Service final : public FakeOperations {
  public:
-  explicit Service(FakeDaemon& daemon) : FakeLists(daemon) {}
+  using FakeOperations::FakeOperations;
 
   ServerUnaryReactor* Submit(CallbackServerContext* context,
                              const v1::SubmitRequest* request,

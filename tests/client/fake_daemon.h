@@ -26,13 +26,21 @@
 #include <utility>
 #include <vector>
 
+#include "actord/v1/call.pb.h"
 #include "actord/v1/client.pb.h"
 #include "actord/v1/dead_letter.pb.h"
+#include "actord/v1/failure.pb.h"
+#include "actord/v1/history.pb.h"
+#include "actord/v1/log.pb.h"
 #include "actord/v1/name.pb.h"
 #include "actord/v1/outcome.pb.h"
+#include "actord/v1/plugin.pb.h"
 #include "actord/v1/process.pb.h"
+#include "actord/v1/quarantine.pb.h"
 #include "actord/v1/status.pb.h"
+#include "actord/v1/topic.pb.h"
 #include "actord/v1/watch.pb.h"
+#include "actord/v1/work.pb.h"
 #include "actord/v1/yield.pb.h"
 
 namespace grpc {
@@ -62,6 +70,20 @@ class FakeDaemon {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> calls;
   std::vector<v1::DeadLetter> dead_letters;
   std::vector<v1::Client> clients;
+  // The whole answers to other calls, whatever the request.
+  struct Operations {
+    v1::ListFailuresResponse failures;
+    v1::ListCallsResponse calls;  // without calls: UNIMPLEMENTED
+    v1::ListQuarantineResponse quarantine;
+    v1::RetryQuarantineResponse tried;
+    v1::ListLogLinesResponse log;
+    v1::ListWorkersResponse workers;
+    v1::ListPluginsResponse plugins;
+    v1::LoadPluginResponse loaded;
+    v1::ReadHistoryResponse history;
+    v1::SubscribeResponse publications;  // the second response
+  };
+  Operations operations;
   v1::CompleteYieldResponse::Answer answer =
       v1::CompleteYieldResponse::ANSWER_ACCEPTED;
   v1::GetStatusResponse status;

@@ -1,5 +1,9 @@
-// Tests every command that shows texts of others: types, names, topics,
-// payloads, failures, arguments. No text may act on the terminal.
+// Tests the commands that show texts of a daemon and of its processes: types,
+// names, topics, payloads, failures, arguments. No text may act on the
+// terminal.
+//
+// Not among them: the commands that read files (store, token, context, and
+// plugin check), and work, whose program writes its texts itself.
 #include <actord/text.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,6 +54,7 @@ class HostileText : public Commands {
     name.set_pid("q-1");
     v1::Yield& yield = daemon_.yields.emplace_back();
     yield.set_token("t-1");
+    yield.set_pid("q-1");
     yield.set_command(kHostile);
     yield.mutable_payload()->set_data(kHostile);
     v1::DeadLetter& letter = daemon_.dead_letters.emplace_back();
@@ -67,8 +72,92 @@ class HostileText : public Commands {
         ->mutable_failure()
         ->set_message(kHostile);
     daemon_.watches = {{ended}};
+    AddOperations();
     Submitted("fail");                  // p-0
     Run({"submit", "echo", kHostile});  // p-1
+  }
+
+  // Hostile in each text.
+  void AddOperations() {
+    FakeDaemon::Operations& all = daemon_.operations;
+    v1::ProcessFailure& failure = *all.failures.add_failures();
+    failure.set_pid("p-0");
+    for (std::string* text :
+         {failure.mutable_process_type(), failure.mutable_name(),
+          failure.mutable_owner(), failure.mutable_parent_pid(),
+          failure.mutable_linked_pid(), failure.mutable_first_cause_pid(),
+          failure.mutable_failure()->mutable_message()}) {
+      *text = kHostile;
+    }
+    v1::PendingCall& call = *all.calls.add_calls();
+    call.set_pid("q-1");
+    call.set_callee_pid("q-2");
+    for (std::string* text :
+         {call.mutable_process_type(), call.mutable_name(),
+          call.mutable_callee_type(), call.mutable_callee_name()}) {
+      *text = kHostile;
+    }
+    v1::QuarantinedProcess& quarantined = *all.quarantine.add_processes();
+    quarantined.set_pid("q-3");
+    for (std::string* text :
+         {quarantined.mutable_process_type(), quarantined.mutable_name(),
+          quarantined.mutable_owner(), quarantined.mutable_reason(),
+          quarantined.mutable_plugin(), quarantined.mutable_plugin_version(),
+          quarantined.mutable_signal()}) {
+      *text = kHostile;
+    }
+    all.tried.add_tried()->set_reason(kHostile);
+    all.log.add_lines()->set_text(kHostile);
+    v1::RemoteWorker& worker = *all.workers.add_workers();
+    worker.set_name(kHostile);
+    worker.set_owner(kHostile);
+    worker.add_commands(kHostile);
+    AddPlugin();
+    AddEvents();
+  }
+
+  void AddPlugin() {
+    v1::PluginVersion& version = *daemon_.operations.plugins.add_plugins();
+    v1::Plugin& plugin = *version.mutable_plugin();
+    for (std::string* text : {plugin.mutable_name(), plugin.mutable_version(),
+                              plugin.mutable_path(), plugin.mutable_sha256()}) {
+      *text = kHostile;
+    }
+    version.add_process_types()->set_name(kHostile);
+    v1::LoadPluginResponse& loaded = daemon_.operations.loaded;
+    *loaded.mutable_plugin() = plugin;
+    loaded.set_replaced_version(kHostile);
+    loaded.add_process_types(kHostile);
+    loaded.add_commands(kHostile);
+  }
+
+  void AddEvents() {
+    v1::HistoryEntry& entry = *daemon_.operations.history.add_entries();
+    entry.set_kind(v1::HISTORY_KIND_MESSAGE);
+    entry.mutable_payload()->set_data(kHostile);
+    entry.set_payload_bytes(sizeof(kHostile) - 1);
+    v1::Publication& published =
+        *daemon_.operations.publications.add_publications();
+    published.mutable_payload()->set_data(kHostile);
+    published.mutable_payload()->set_content_type(kHostile);
+    for (std::string* text :
+         {entry.mutable_name(), entry.mutable_detail(), entry.mutable_message(),
+          entry.mutable_worker(), entry.mutable_peer_pid(),
+          published.mutable_topic(), published.mutable_publisher_pid(),
+          published.mutable_owner()}) {
+      *text = kHostile;
+    }
+    // What a process says that claims to be a schedule.
+    const nlohmann::json state = {
+        {"when", kHostile},     {"what", kHostile},
+        {"state", kHostile},    {"next", kHostile},
+        {"last_run", kHostile}, {"last_error", kHostile},
+        {"catch_up", kHostile}, {"last_pid", kHostile},
+        {"pid", kHostile},      {"durability", kHostile}};
+    for (const char* pid : {"q-1", "@schedule/nightly"}) {
+      daemon_.calls[{pid, "show"}] = {state.dump()};
+    }
+    daemon_.calls[{"p-1", "get"}] = {kHostile};
   }
 
   // Standard output and standard error of a run.
@@ -100,19 +189,36 @@ TEST_F(HostileText, IsShownWithoutControlCharacters) {
         {"submit", "fail", "--wait"},
         {"submit", "echo", kHostile, "--wait"},
         {"submit", kHostile},
+        {"call", "p-1", "--topic", "get"},
+        {"failures", "-o", "wide"},
+        {"stuck", "--older-than", "0s"},
+        {"logs"},
+        {"history", "q-1"},
+        {"quarantine", "list", "-o", "wide"},
+        {"quarantine", "retry", "--all"},
+        {"schedule", "list", "-o", "wide"},
+        {"schedule", "show", "nightly"},
+        {"workers", "-o", "wide"},
+        {"plugin", "list", "-o", "wide"},
+        {"plugin", "load", "any.so"},
+        {"subscribe", "*", "--count", "1", "-o", "wide"},
         // Arguments that are repeated in an error.
         {"describe", kHostile},
         {"await", "p-0", kHostile},
         {"cancel", "p-1", kHostile},
+        {"terminate", "p-1", kHostile},
+        {"history", "q-1", kHostile},
+        {"schedule", kHostile},
+        {"complete", "-", "1"},
         {"submit", "--from-file", kHostile},
         {"status", "-o", kHostile},
         {"status", "--timeout", kHostile},
         {kHostile}}) {
     for (const bool terminal : {true, false}) {
       const std::string said = Said(command, terminal);
-      const bool is_payload = command.back() == "--payload" ||
-                              command.back() == "--wait" ||
-                              command.back() == "p-1";
+      const bool is_payload =
+          command.back() == "--payload" || command.back() == "--wait" ||
+          command.back() == "p-1" || command.back() == "get";
       if (!terminal && is_payload) continue;  // written byte for byte
       EXPECT_EQ(FirstControl(said), "") << testing::PrintToString(command);
       EXPECT_THAT(said, HasSubstr(kShown)) << testing::PrintToString(command);
@@ -129,6 +235,33 @@ TEST_F(HostileText, IsEscapedWithoutLossForPrograms) {
     const auto letter = nlohmann::json::parse(written);
     EXPECT_EQ(letter["topic"], kHostile);
     EXPECT_EQ(letter["payload"]["text"], kHostile);
+  }
+}
+
+TEST_F(HostileText, IsEscapedInEachListForPrograms) {
+  for (const std::vector<std::string>& list :
+       {std::vector<std::string>{"ps"},
+        {"names"},
+        {"clients"},
+        {"yields"},
+        {"dead-letters", "list"},
+        {"failures"},
+        {"stuck", "--older-than", "0s"},
+        {"logs"},
+        {"history", "q-1"},
+        {"quarantine", "list"},
+        {"schedule", "list"},
+        {"workers"},
+        {"plugin", "list"},
+        {"subscribe", "*", "--count", "1"}}) {
+    for (const char* format : {"json", "jsonl", "yaml"}) {
+      std::vector<std::string> command = list;
+      command.insert(command.end(), {"-o", format});
+      const std::string written = Run(command).out;
+      EXPECT_EQ(FirstControl(written), "") << testing::PrintToString(command);
+      EXPECT_THAT(written, HasSubstr("u202e"))
+          << testing::PrintToString(command);
+    }
   }
 }
 
