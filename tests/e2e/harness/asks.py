@@ -1,5 +1,6 @@
 """How each method of the service can ask for what belongs to another owner."""
 
+import collections.abc
 import dataclasses
 
 import grpc
@@ -25,13 +26,18 @@ class Thing:
     pages: dict  # page tokens, by method
     resume: str
     connection: int
+    # PIDs of durable processes, some of them in quarantine.
+    durable: tuple = ()
+    # The owner publishes something under the topic `name`.
+    publish: collections.abc.Callable = lambda: None
 
     def hide(self, answer):
         """The answer without the texts that were asked for."""
         number = self.letter.split(".")[1]
         text = str(answer).replace(f"dead letter {number}:", "dead letter ?:").replace(
             f"connection {self.connection} ", "connection ? ")
-        for what in (self.token, self.pid, self.letter, self.name, self.owner):
+        for what in (self.token, self.pid, self.letter, self.name, self.owner,
+                     *self.durable):
             text = text.replace(what, "?")
         return text
 
@@ -61,11 +67,19 @@ class Asks:
         """The answers to requests of a unary method."""
         return self._unary(method, *requests)
 
+    @staticmethod
+    def _addresses(thing):
+        """The PIDs, a name, and a name of the thing's owner."""
+        return (thing.pid, *thing.durable, "@" + thing.name,
+                f"@{thing.name}@{thing.owner}")
+
+    @staticmethod
+    def _groups(thing):
+        return "#" + thing.name, f"#{thing.name}@{thing.owner}"
+
     def _addressed(self, method, request_type, thing, **fields):
-        """To a PID, a name, and a name of the thing's owner."""
-        return self._unary(method, *(
-            request_type(pid=address, **fields) for address in
-            (thing.pid, "@" + thing.name, f"@{thing.name}@{thing.owner}")))
+        return self._unary(method, *(request_type(pid=address, **fields)
+                                     for address in self._addresses(thing)))
 
     def Submit(self, thing):
         def what(response):
@@ -98,15 +112,18 @@ class Asks:
     def Send(self, thing):
         return self._addressed("Send", process_pb2.SendRequest, thing,
                                topic="add") + self._unary(
-            "Send", process_pb2.SendRequest(pid=self.own, topic="add",
-                                            message_id=thing.message_id))
+            "Send", *(process_pb2.SendRequest(pid=group, topic="add")
+                      for group in self._groups(thing)),
+            process_pb2.SendRequest(pid=self.own, topic="add",
+                                    message_id=thing.message_id))
 
     def SendStream(self, thing):
         stream = SendStream(self.stub)
-        stream.send(*(send_item(address, "add") for address in
-                      (thing.pid, "@" + thing.name, f"@{thing.name}@{thing.owner}")),
-                    send_item(self.own, "add", message_id="s" + thing.message_id))
-        stream.wait_for_acks(4)
+        items = [send_item(address, "add") for address in
+                 (*self._addresses(thing), *self._groups(thing))]
+        items.append(send_item(self.own, "add", message_id="s" + thing.message_id))
+        stream.send(*items)
+        stream.wait_for_acks(len(items))
         stream.finish()
         return [sorted(stream.refused.items()), stream.duplicates]
 
@@ -128,13 +145,17 @@ class Asks:
     def RetryQuarantine(self, thing):
         return self._addressed("RetryQuarantine",
                                quarantine_pb2.RetryQuarantineRequest, thing) + \
-            self._unary("RetryQuarantine",
-                        quarantine_pb2.RetryQuarantineRequest(process_type="order"))
+            self._unary("RetryQuarantine", quarantine_pb2.RetryQuarantineRequest(),
+                        quarantine_pb2.RetryQuarantineRequest(process_type="crasher"),
+                        quarantine_pb2.RetryQuarantineRequest(
+                            page_token=thing.pages["RetryQuarantine"]))
 
     def ListQuarantine(self, thing):
         return self._unary("ListQuarantine", quarantine_pb2.ListQuarantineRequest(),
                            quarantine_pb2.ListQuarantineRequest(
-                               process_type="order"))
+                               process_type="crasher"),
+                           quarantine_pb2.ListQuarantineRequest(
+                               page_token=thing.pages["ListQuarantine"]))
 
     def GetProcess(self, thing):
         return self._addressed("GetProcess", process_pb2.GetProcessRequest, thing)
@@ -156,9 +177,11 @@ class Asks:
                 page_token=thing.pages["ListProcesses"]))
 
     def ReadHistory(self, thing):
-        call = self.stub.ReadHistory(
-            history_pb2.ReadHistoryRequest(pid=thing.pid), timeout=CALL_SECONDS)
-        return [answer_of(lambda: next(call))]
+        def first(address):
+            return next(self.stub.ReadHistory(
+                history_pb2.ReadHistoryRequest(pid=address), timeout=CALL_SECONDS))
+        return [answer_of(lambda address=address: first(address))
+                for address in self._addresses(thing)]
 
     def WatchProcesses(self, thing):
         answers = []
@@ -173,11 +196,28 @@ class Asks:
         return answers
 
     def Subscribe(self, thing):
+        """The topics under which its owner, and then the one who asks, have
+        published."""
+        herald = self.stub.Submit(process_pb2.SubmitRequest(
+            process_type="probe.herald"), timeout=CALL_SECONDS).pid
         call = self.stub.Subscribe(
             topic_pb2.SubscribeRequest(patterns=["*", thing.name]),
             timeout=CALL_SECONDS)
-        answers = [answer_of(lambda: next(call))]
+
+        def topics():
+            next(call)  # The subscription is open.
+            thing.publish()
+            self.stub.Call(process_pb2.CallRequest(pid=herald, topic="own"),
+                           timeout=CALL_SECONDS)
+            seen = []
+            while "own" not in seen:
+                seen += [one.topic for one in next(call).publications]
+            return seen
+
+        answers = [answer_of(topics)]
         call.cancel()
+        self.stub.Terminate(outcome_pb2.TerminateRequest(pid=herald),
+                            timeout=CALL_SECONDS)
         return answers
 
     def ListNames(self, thing):
@@ -267,6 +307,6 @@ class Asks:
     GetStatus = ListPlugins = lambda self, thing: []
 
     # A caller who sees one owner is refused before the request is read, which
-    # RefusedAsAWhole in owners_test.py tests.
+    # OfAllOwners in owners_test.py tests.
     LoadPlugin = Shutdown = Backup = ListLogLines = SetLogLevel = \
         lambda self, thing: []

@@ -6,21 +6,22 @@ import signal
 
 import grpc
 from actord.v1 import (actor_service_pb2, client_pb2, log_pb2, outcome_pb2, process_pb2,
-                       status_pb2, watch_pb2, work_pb2, yield_pb2)
+                       quarantine_pb2, status_pb2, watch_pb2)
 from admin.api import UNARY, Api
 from admin.pages import admin_port
 from daemon.access_test import call, of_all_owners
+from harness import places
 from harness.asks import Asks, Thing
+from harness.case import DURABLE
 from harness.connection import CALL_SECONDS, refusal_of
-from harness.tokens import TokenCase, bearer, present
+from harness.tokens import bearer, present
 from harness.waiting import eventually
 from harness.watch import Known
 from harness.work import RemoteWorker
+from owners.tenants import HERALD, NAME, ORDER, Tenants
 
 METHODS = [method.name for method in
            actor_service_pb2.DESCRIPTOR.services_by_name["ActorService"].methods]
-NAME, REQUEST_ID, MESSAGE_ID = "service", "request-1", "message-1"
-ORDER = b'{"order":"1","amount_cents":1,"hold_ms":1,"payment_timeout_ms":15000}'
 STATUS = "/actord.v1.ActorService/GetStatus"
 DENIED = grpc.StatusCode.PERMISSION_DENIED
 MALFORMED = {"noSuchField": 1}
@@ -32,96 +33,44 @@ def other_pid(pid):
     return f"{node}.{run}.{int(slot, 16) + 0x1000:x}.{generation}"
 
 
-class Tenants(TokenCase):
+class EveryMethod(Tenants):
 
-    def setUp(self):
-        super().setUp()
-        # An administrator who sees only his own processes may call every method.
-        self.alice_token = self.token("admin", "--see", "own", name="alice")
-        bob = self.token("client", name="bob")
-        bob_ops = self.token("operator", "--see", "own", name="bob")
-        ops, carol = self.token("admin", name="ops"), self.token(
-            "client", "--see", "all", name="carol")
-        self.carol_token, self.ops_token = carol, ops
-        workers = {name: self.token("worker", "--work", "payment.*", name=name)
-                   for name in ("tills", "others")}
-        self.daemon = self.serve(
-            "--admin-listen", "127.0.0.1:0", "--admin-api", "--admin-link-key",
-            self.directory / "link.key")
-        self.alice = self.connect_with(self.daemon, self.alice_token)
-        self.bob = self.connect_with(self.daemon, bob)
-        self.bob_ops = self.connect_with(self.daemon, bob_ops)
-        self.admin = self.connect_with(self.daemon, ops)
-        self.carol = self.connect_with(self.daemon, carol)
-        self.workers = {name: self.connect_with(self.daemon, token)
-                        for name, token in workers.items()}
+    def serve_tenants(self, *options):
+        """Serves with a store. In the quarantine are two processes of bob, whose
+        type the daemon does not have."""
+        store = ("--store", self.directory / "store", *options)
+        daemon = super().serve_tenants("--plugin", places.CRASHER, *store)
+        bob = self.connect_with(daemon, self.bob_token)
+        self.quarantined = [bob.submit("crasher", method="later", durability=DURABLE)
+                            for _ in range(2)]
+        daemon.stop()
+        return super().serve_tenants(*store)
 
     def begin(self, actor, count=2):
-        """Starts what a client can have; returns it."""
-        pids = [actor.submit("order", ORDER, name=f"{NAME}/{i}" if i else NAME,
-                             labels={"tenant": "acme"})
-                for i in range(count)]
-        actor.submit("counter", b"7", request_id=REQUEST_ID)
-        actor.submit("counter", b"9", request_id="s" + REQUEST_ID)
-        own = actor.submit("counter", b"1")
-        for message_id in (MESSAGE_ID, "s" + MESSAGE_ID):
-            actor.stub.Send(process_pb2.SendRequest(
-                pid=own, topic="add", message_id=message_id), timeout=CALL_SECONDS)
-        for _ in range(count):
-            ended = actor.submit("order", ORDER, labels={"tenant": "acme"})
-            actor.send(ended)
-            actor.terminate(ended)
-        letters = eventually(
-            lambda: [one for one in [actor.dead_letters().dead_letters]
-                     if len(one) == count], "the dead letters")[0]
-        yields = eventually(lambda: [one for one in [actor.yields()]
-                                     if len(one) == count], "the yields")[0]
-        for _ in range(count):
-            actor.submit("probe", b"no", "fail")
-        eventually(lambda: len(actor.failures().failures) == count, "the failures")
-        for _ in range(count):
-            actor.send(actor.submit("probe", method="answer"), "call", NAME.encode())
-        eventually(lambda: len(actor.pending_calls().calls) == count, "the calls")
-        actor.status()
-        for _ in range(count):
-            worker = RemoteWorker(self.bob_ops.stub, "payment.*")
-            self.addCleanup(worker.close)
+        """The same, and a member of a group, durable processes, and what bob
+        publishes."""
+        thing = super().begin(actor, count)
+        member = actor.submit("probe", NAME.encode(), "collect")
+        eventually(lambda: actor.process(member).steps == 2, "the member")
+        lives, ended = (actor.submit("counter", b"5", durability=DURABLE)
+                        for _ in range(2))
+        actor.call(lives, "add")
+        actor.send(ended, "stop")
+        actor.wait(ended)
+        herald = actor.submit(HERALD)
         pages = {
-            "ListWorkers": self.bob_ops.stub.ListWorkers(
-                work_pb2.ListWorkersRequest(page_size=1)),
-            "ListClients": self.bob_ops.stub.ListClients(
-                client_pb2.ListClientsRequest(page_size=1)),
-            "ListProcesses": actor.stub.ListProcesses(
-                process_pb2.ListProcessesRequest(page_size=1)),
-            "ListNames": actor.names(page_size=1),
-            "ListYields": actor.stub.ListYields(
-                yield_pb2.ListYieldsRequest(page_size=1)),
-            "ListCalls": actor.pending_calls(page_size=1),
-            "ListDeadLetters": actor.dead_letters(page_size=1),
-            "ListFailures": actor.failures(page_size=1)}
-        watch = actor.stub.WatchProcesses(watch_pb2.WatchProcessesRequest())
-        resume = next(watch).resume_token
-        watch.cancel()
-        return Thing(pids[0], NAME, yields[0].token, letters[0].id, "bob", REQUEST_ID,
-                     MESSAGE_ID,
-                     {name: page.next_page_token for name, page in pages.items()},
-                     resume, pages["ListClients"].clients[0].connection)
-
-    def connections_of(self, actor):
-        """The connections that the client sees, with the owners of their tokens."""
-        return [(one.connection, one.token.name) for one in actor.stub.ListClients(
-            client_pb2.ListClientsRequest(), timeout=CALL_SECONDS).clients]
+            "ListQuarantine": actor.stub.ListQuarantine(
+                quarantine_pb2.ListQuarantineRequest(page_size=1)),
+            "RetryQuarantine": actor.stub.RetryQuarantine(
+                quarantine_pb2.RetryQuarantineRequest(page_size=1))}
+        thing.pages |= {name: page.next_page_token for name, page in pages.items()}
+        thing.durable = (lives, *self.quarantined, ended)
+        thing.publish = lambda: actor.call(herald, NAME)
+        return thing
 
     def state_of(self, actor):
-        """All that a client can see of what it has."""
-        return (sorted((p.pid, p.steps, p.mailbox_messages, p.cancel_requested)
-                       for p in actor.stub.ListProcesses(
-                           process_pb2.ListProcessesRequest()).processes),
-                actor.names().names, actor.yields(), actor.pending_calls().calls,
-                actor.dead_letters().dead_letters, actor.failures().failures)
-
-
-class EveryMethod(Tenants):
+        return super().state_of(actor), actor.stub.ListQuarantine(
+            quarantine_pb2.ListQuarantineRequest()).processes
 
     def test_answers_of_foreign_things_as_of_unknown_ones(self):
         foreign = self.begin(self.bob)
@@ -131,7 +80,8 @@ class EveryMethod(Tenants):
         unknown = Thing(
             pid, "nothing", pid + foreign.token[len(foreign.pid):],
             f"{run}.{int(number) + 100000}", "nobody-of-this-name", "new", "new",
-            dict.fromkeys(foreign.pages, "0" * 32), "0" * 40, foreign.connection + 1000)
+            dict.fromkeys(foreign.pages, "0" * 32), "0" * 40, foreign.connection + 1000,
+            tuple(map(other_pid, foreign.durable)))
         before = self.state_of(self.bob)
         connections = self.connections_of(self.bob_ops)
         asks = Asks(self.alice.stub, self.alice.submit("counter", b"1"))
@@ -151,6 +101,14 @@ class EveryMethod(Tenants):
         thing = self.begin(self.bob)
         thing.message_id = "new"
         asks = Asks(self.bob.stub, thing.pid)
+        self.assertEqual(asks.Subscribe(thing), [("OK", str([NAME, "own"]))])
+        histories = [answer[0] for answer in asks.ReadHistory(thing)]
+        self.assertEqual(histories.count("OK"), len(thing.durable), histories)
+        for answers in (asks.ListQuarantine(thing), asks.RetryQuarantine(thing)):
+            for pid in self.quarantined:
+                self.assertIn(pid, str(answers))
+        # Those that live.
+        thing.durable = thing.durable[:-1]
         for method in ("Send", "GetProcess", "ListProcesses", "ListNames",
                        "ListYields", "ListCalls", "ListDeadLetters",
                        "GetDeadLetter", "ListFailures", "WatchProcesses"):

@@ -252,6 +252,19 @@ TEST_F(OwnerEffects, NamesAreOfOneOwner) {
   EXPECT_THAT(Do(alice, yield("look_up")), ends_with(ACTORD_NOT_FOUND));
   EXPECT_THAT(Do(alice, [](StepOutput& out) { out.Call("name", "hello"); }),
               ElementsAre(HasSubstr("no process holds the name")));
+  // What a step finds; it sends a message there, and the receiver notes it.
+  bool is_sent = false;
+  const auto find_and_send = [&](StepOutput& out) {
+    found_.push_back(FromAbi(out.FindName("name")));
+    is_sent = out.Send("name", "hello");
+  };
+  found_.clear();
+  EXPECT_THAT(Do(alice, find_and_send), IsEmpty());
+  EXPECT_FALSE(is_sent);
+  EXPECT_THAT(Letters(), IsEmpty());
+  EXPECT_THAT(Do(other, find_and_send), ElementsAre(HasSubstr("hello")));
+  EXPECT_TRUE(is_sent);
+  EXPECT_THAT(found_, ElementsAre(Pid{}, bob));
   EXPECT_THAT(Do(alice, yield("register")), ends_with(ACTORD_OK))
       << "not taken";
   EXPECT_THAT(Do(other, yield("register")), ends_with(ACTORD_ALREADY_EXISTS));
