@@ -1,7 +1,7 @@
 # Installs component sdk of BUILD_DIR below WORK_DIR and checks the installed files.
 # Builds the plugins of SOURCE_DIR and of the text of GUIDE from there alone, once
 # with the compilers and flags of BUILD_DIR and once with plain g++ and gcc, as most
-# authors do. Runs TEST_PROGRAM and the plugins' own tests on them. With ACTORD,
+# authors do. Checks their build type and their symbols. Runs TEST_PROGRAM and the plugins' own tests on them. With ACTORD,
 # ACTORCTL and PYTHON it also runs the plugins in a daemon.
 cmake_minimum_required(VERSION 3.25)
 
@@ -66,8 +66,26 @@ function(build source build)
       "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
       "-DCMAKE_C_COMPILER=${C_COMPILER}"
       "-DCMAKE_CXX_FLAGS=${CXX_FLAGS}"
-      "-DCMAKE_C_FLAGS=${C_FLAGS}")
+      "-DCMAKE_C_FLAGS=${C_FLAGS}"
+      -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
   run("${CMAKE_COMMAND}" --build "${build}")
+endfunction()
+
+# `actord_plugin` is the only symbol that the plugin exports.
+function(expect_one_symbol plugin)
+  execute_process(COMMAND nm -D --defined-only --format=posix "${plugin}"
+                  OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT symbols MATCHES "^actord_plugin [A-Z] [0-9a-f ]+\n$")
+    message(FATAL_ERROR "${plugin} exports not actord_plugin alone:\n${symbols}")
+  endif()
+endfunction()
+
+# The build type in the cache of `build` is `type`.
+function(expect_build_type build type)
+  file(STRINGS "${build}/CMakeCache.txt" line REGEX "^CMAKE_BUILD_TYPE:")
+  if(NOT line STREQUAL "CMAKE_BUILD_TYPE:STRING=${type}")
+    message(FATAL_ERROR "${build} has ${line}, not the type '${type}'")
+  endif()
 endfunction()
 
 # A plugin from one source, in the way of the README.
@@ -99,6 +117,40 @@ build("${guide}/cpp" "${guide}/cpp/build")
 build("${guide}/coroutine" "${guide}/coroutine/build")
 build("${guide}/c" "${guide}/c/build")
 
+# A project that says no build type is built with optimisation.
+foreach(project IN ITEMS "${WORK_DIR}/cpp" "${WORK_DIR}/c" "${guide}/cpp/build"
+                         "${guide}/coroutine/build" "${guide}/c/build")
+  expect_build_type("${project}" Release)
+  file(READ "${project}/compile_commands.json" commands)
+  string(REGEX MATCHALL "\"command\":[^\n]*" commands "${commands}")
+  foreach(command IN LISTS commands)
+    if(NOT command MATCHES " -O3 -DNDEBUG ")
+      message(FATAL_ERROR "not built as Release: ${command}")
+    endif()
+  endforeach()
+endforeach()
+# A build type of the author's stays, and so does that of an outer project.
+run("${CMAKE_COMMAND}" -S "${guide}/c" -B "${WORK_DIR}/debug"
+    "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_BUILD_TYPE=Debug)
+expect_build_type("${WORK_DIR}/debug" Debug)
+file(WRITE "${WORK_DIR}/outer/CMakeLists.txt"
+     "cmake_minimum_required(VERSION 3.25)\n" "project(outer LANGUAGES C)\n"
+     "add_subdirectory(\"${guide}/c\" hello)\n")
+run("${CMAKE_COMMAND}" -S "${WORK_DIR}/outer" -B "${WORK_DIR}/outer/build"
+    "-DCMAKE_PREFIX_PATH=${prefix}")
+expect_build_type("${WORK_DIR}/outer/build" "")
+
+file(GLOB examples "${BUILD_DIR}/lib/actord/plugins/*.so")
+if(NOT examples)
+  message(FATAL_ERROR "${BUILD_DIR} has no example plugins")
+endif()
+foreach(plugin IN LISTS examples
+        ITEMS "${WORK_DIR}/cpp/greeter.so" "${WORK_DIR}/c/tally.so"
+              "${guide}/cpp/build/door.so" "${guide}/coroutine/build/parcel.so"
+              "${guide}/c/build/hello.so")
+  expect_one_symbol("${plugin}")
+endforeach()
+
 # A project as `./dev new` makes it. The name has each kind of character.
 set(dev "${SOURCE_DIR}/../../dev")
 set(new "${WORK_DIR}/new/my_2nd_till")
@@ -111,6 +163,8 @@ foreach(file IN ITEMS CMakeLists.txt my_2nd_till.cc my_2nd_till_test.cc)
       "${installed_new}/${file}")
 endforeach()
 build("${new}" "${new}/build")
+expect_build_type("${new}/build" Release)
+expect_one_symbol("${new}/build/my_2nd_till.so")
 run("${CMAKE_CTEST_COMMAND}" --test-dir "${new}/build" --no-tests=error
     --output-on-failure)
 file(COPY_FILE "${new}/build/my_2nd_till.so" "${new}/old.so")
