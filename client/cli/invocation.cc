@@ -137,6 +137,10 @@ std::string InCommands(absl::string_view message) {
 std::string Describe(const absl::Status& status) {
   const ErrorDetails details = DetailsOf(status);
   std::string text = OneLine(InCommands(status.message()));
+  if (text.empty() && status.code() == absl::StatusCode::kUnimplemented) {
+    // gRPC's answer to a call that a server does not know.
+    text = "the daemon does not have this call: it is older than this actorctl";
+  }
   if (text.empty()) text = absl::StatusCodeToString(status.code());
   if (!details.reason.empty()) text += " (" + OneLine(details.reason) + ")";
   if (details.reason == "TOKEN_MISSING") {

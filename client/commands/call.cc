@@ -35,6 +35,12 @@ ExitStatus RunCall(Invocation& invocation, const CallFlags& options) {
   }
   const auto response = invocation.client().Call(request, invocation.Quick());
   if (!response.ok()) return invocation.Fail(response.status());
+  if (!options.message_id.empty() &&
+      response->receipt() == v1::RECEIPT_UNSPECIFIED) {
+    invocation.Complain(
+        "the daemon is too old for --message-id and has ignored it: a repeat "
+        "of this command is another call");
+  }
   WriteOne(invocation.out(), invocation.style(), ToJson(*response),
            response->pid(), [&] {
              WriteRaw(invocation.out(), invocation.style(), response->result(),

@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "client/calls/older_daemon.h"
 #include "client/cli/each_pid.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"
@@ -30,7 +32,13 @@ ExitStatus RunCancel(Invocation& invocation, const CancelOptions& options) {
   }
   return ForEachPid(invocation, options.pids, [&](const std::string& pid) {
     request.set_pid(pid);
-    return ReceiptIn(invocation.client().Cancel(request, invocation.Quick()));
+    const auto response =
+        invocation.client().Cancel(request, invocation.Quick());
+    if (response.ok()) {
+      absl::Status kept = CheckCancelled(request, *response);
+      if (!kept.ok()) return absl::StatusOr<v1::Receipt>(std::move(kept));
+    }
+    return ReceiptIn(response);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/calls/bulk.h"
+#include "client/calls/older_daemon.h"
 #include "client/cli/bulk_items.h"
 #include "client/cli/bulk_run.h"
 #include "client/cli/input.h"
@@ -61,6 +62,8 @@ ExitStatus SubmitOne(Invocation& invocation, const v1::SubmitRequest& request,
   const auto response = invocation.client().Submit(
       request, wait ? invocation.Waiting() : invocation.Quick());
   if (!response.ok()) return invocation.Fail(response.status());
+  const absl::Status kept = CheckSubmitted(request, *response);
+  if (!kept.ok()) return invocation.Fail(kept);
   WarnOfDurability(invocation, request, *response);
   const std::string& pid = response->pid();
   if (!wait) {
@@ -95,14 +98,23 @@ void BeginItem(Bulk& bulk, BulkReport& report, uint64_t line,
       report.Succeeded(line, pid, std::move(details));
     }
   };
+  // What CheckSubmitted reads.
+  v1::SubmitRequest asked;
+  asked.set_durability(request.durability());
+  *asked.mutable_labels() = request.labels();
   bulk.Submit(std::move(request),
-              [&bulk, &report, line, wait,
-               awaited](const absl::StatusOr<v1::SubmitResponse>& response) {
+              [&bulk, &report, line, wait, awaited,
+               asked](const absl::StatusOr<v1::SubmitResponse>& response) {
                 if (!response.ok()) {
                   report.Failed(line, "", response.status());
                   return;
                 }
                 const std::string pid = response->pid();
+                const absl::Status kept = CheckSubmitted(asked, *response);
+                if (!kept.ok()) {
+                  report.Failed(line, pid, kept);
+                  return;
+                }
                 Json details;
                 details["duplicate"] = response->duplicate();
                 details["receipt"] = EnumName(response->receipt());

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "client/calls/older_daemon.h"
 #include "client/streams/lasting_call.h"
 
 namespace actord::client {
@@ -101,19 +102,26 @@ absl::Status ProcessWatch::Watch::Run(Cancellation& stop) {
   request.set_parent_pid(options_.parent_pid);
   for (const std::string& label : options_.labels) request.add_labels(label);
   request.set_skip_snapshot(options_.skip_snapshot);
-  return call_.Run<v1::WatchProcessesResponse>(
+  absl::Status selected;
+  absl::Status status = call_.Run<v1::WatchProcessesResponse>(
       stop,
       [&](v1::ActorService::Stub& stub, grpc::ClientContext* context) {
         request.set_resume_token(resume_token_);
         return stub.WatchProcesses(context, request);
       },
       [&](const v1::WatchProcessesResponse& response, bool is_first) {
+        selected = CheckWatched(request, response);
+        if (!selected.ok()) {
+          stop.Cancel();  // Another attempt is useless.
+          return false;
+        }
         if (is_first) Call(options_.on_connected);
         const bool whole = Tell(response, stop);
         Call(options_.on_told);
         if (whole) resume_token_ = response.resume_token();
         return whole;
       });
+  return selected.ok() ? status : selected;
 }
 
 ProcessWatch::ProcessWatch(const Endpoint& endpoint,

@@ -78,8 +78,10 @@ class ProcessWatch {
 
   // Reports events until `stop` is cancelled, and then returns OK. Otherwise
   // returns the error that makes a retry useless, such as INVALID_ARGUMENT for
-  // a malformed token. A function that is running is not interrupted; a
-  // function that cancels `stop` is the last to be called. Call Run once.
+  // a malformed token, or UNIMPLEMENTED for a daemon that does not know labels;
+  // `stop` may be cancelled then. A function that is running is not
+  // interrupted; a function that cancels `stop` is the last to be called. Call
+  // Run once.
   absl::Status Run(Cancellation& stop);
 
   // The token with which another watch with the same filters resumes: behind

@@ -151,8 +151,9 @@ class FakeDaemon::Service final : public FakeOperations {
 
   ServerUnaryReactor* Cancel(CallbackServerContext* context,
                              const v1::CancelRequest* request,
-                             v1::CancelResponse* /*response*/) override {
+                             v1::CancelResponse* response) override {
     const std::lock_guard lock(mutex_);
+    response->set_receipt(v1::RECEIPT_MEMORY);
     log_.cancels.push_back(*request);
     return Answer(context, Known(request->pid()));
   }
@@ -283,6 +284,7 @@ class FakeDaemon::Service final : public FakeOperations {
       return MakeError(StatusCode::UNAUTHENTICATED, "TOKEN_MISSING",
                        "the call has no token");
     }
+    response->set_receipt(v1::RECEIPT_MEMORY);
     v1::Outcome outcome;
     if (type == "echo" || type == "busy") {
       *outcome.mutable_result() = request.input();

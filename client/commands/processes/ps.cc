@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/calls/older_daemon.h"
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
 #include "client/commands/known_type.h"
@@ -137,6 +138,18 @@ v1::ListProcessesRequest RequestOfPs(const PsOptions& options) {
   return request;
 }
 
+// One page of the list.
+absl::StatusOr<v1::ListProcessesResponse> ListPage(
+    Invocation& invocation, const v1::ListProcessesRequest& request) {
+  auto response =
+      invocation.client().ListProcesses(request, invocation.Quick());
+  if (response.ok()) {
+    absl::Status selected = CheckSelected(request, *response);
+    if (!selected.ok()) return selected;
+  }
+  return response;
+}
+
 // Calls `show` for each process, and `end_page` after each page.
 template <typename Show, typename EndPage>
 absl::Status ForEachProcess(Invocation& invocation, const PsOptions& options,
@@ -149,7 +162,7 @@ absl::Status ForEachProcess(Invocation& invocation, const PsOptions& options,
     return ForEachElement(
         RequestOfPs(options), options.limit,
         [&](const v1::ListProcessesRequest& page) {
-          return invocation.client().ListProcesses(page, invocation.Quick());
+          return ListPage(invocation, page);
         },
         processes_of, show, end_page);
   }
@@ -160,7 +173,7 @@ absl::Status ForEachProcess(Invocation& invocation, const PsOptions& options,
           -> absl::StatusOr<v1::ListProcessesResponse> {
         absl::Status full = sorted.status();
         if (!full.ok()) return full;
-        return invocation.client().ListProcesses(page, invocation.Quick());
+        return ListPage(invocation, page);
       },
       processes_of, [&](const v1::Process& process) { sorted.Add(process); },
       [] {});

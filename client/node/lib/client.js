@@ -61,7 +61,7 @@ export class Client {
     checkOptions('submit', options);
     const request = wire.submitRequest(processType, input, options);
     return wire.submittedOf(await this.#perform('Submit', request, options,
-      request.requestId !== ''));
+      request.requestId !== ''), request);
   }
 
   /**
@@ -87,7 +87,8 @@ export class Client {
     checkOptions('call', options);
     const { messageId = '' } = options;
     return wire.replyOf(await this.#perform('Call',
-      wire.sendRequest(pid, payload, options, messageId), options, messageId !== ''));
+      wire.sendRequest(pid, payload, options, messageId), options, messageId !== '',
+      true));
   }
 
   /**
@@ -130,10 +131,12 @@ export class Client {
   async cancel(pid, reason = '', options = {}) {
     checkOptions('cancel', options);
     const { deadlineMs } = options;
-    return wire.receiptOf((await this.#perform('Cancel', {
+    const request = {
       pid: wire.pidOf(pid), reason,
       deadline: deadlineMs === undefined ? null : wire.durationMessage(deadlineMs),
-    }, options, true)).receipt);
+    };
+    return wire.cancelledOf(await this.#perform('Cancel', request, options, true),
+      request);
   }
 
   /** @param {Target} pid @param {string} [reason] @param {CallOptions} [options] */
@@ -172,8 +175,9 @@ export class Client {
    */
   ps(processType = '', options = {}) {
     checkOptions('ps', options);
-    return this.#pages('ListProcesses', wire.listRequest(processType, options), options,
-      (page) => page.processes.map(wire.processOf));
+    const request = wire.listRequest(processType, options);
+    return this.#pages('ListProcesses', request, options,
+      (page) => wire.selectedOf(page, request));
   }
 
   /**
@@ -183,8 +187,9 @@ export class Client {
    */
   ended(processType = '', options = {}) {
     checkOptions('ended', options);
-    return this.#pages('ListProcesses', wire.endedRequest(processType, options), options,
-      (page) => page.processes.map(wire.processOf));
+    const request = wire.endedRequest(processType, options);
+    return this.#pages('ListProcesses', request, options,
+      (page) => wire.selectedOf(page, request));
   }
 
   /**
@@ -255,19 +260,47 @@ export class Client {
   }
 
   /**
+   * `asksFirst`: the call has an id that older daemons do not know. When its connection
+   * was lost, it is repeated only if the daemon knows the id.
    * @param {string} method @param {object} request @param {CallOptions} options
-   * @param {boolean} repeatable @returns {Promise<any>}
+   * @param {boolean} repeatable @param {boolean} [asksFirst] @returns {Promise<any>}
    */
-  async #perform(method, request, { timeoutMs = this.timeoutMs, signal }, repeatable) {
+  async #perform(method, request, { timeoutMs = this.timeoutMs, signal }, repeatable,
+    asksFirst = false) {
     const attempts = new Attempts(new Deadline(timeoutMs), this.maxAttempts, repeatable);
+    /** @type {ActordError | null} */
+    let lost = null;
     for (;;) {
       try {
+        if (lost && !await this.#knowsCallIds(attempts.begin(), signal)) break;
         return await this.#attempt(method, request, attempts.begin(), signal);
       } catch (error) {
         if (!(error instanceof ActordError) || this.#closed) throw error;
         await pause(attempts.pauseAfter(error), signal);
+        if (asksFirst && error.retryDelayMs === null) lost = error;
       }
     }
+    lost.message += '; the daemon does not know messageId of calls, so the call is not '
+      + 'repeated: the process may have had it';
+    throw lost;
+  }
+
+  /**
+   * Rejects if there is no answer.
+   * @param {number} deadline @param {AbortSignal} [signal]
+   */
+  async #knowsCallIds(deadline, signal) {
+    try {
+      // Each daemon that has this call knows the ids of calls.
+      await this.#attempt('ListFailures', { pageSize: 1 }, deadline, signal);
+    } catch (error) {
+      if (!(error instanceof ActordError)
+          || ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'CANCELLED'].includes(error.code)) {
+        throw error;
+      }
+      return error.code !== 'UNIMPLEMENTED'; // PERMISSION_DENIED says so, too
+    }
+    return true;
   }
 
   /**

@@ -80,6 +80,7 @@ export class MailboxFull extends Overloaded {}
 export class QuotaExceeded extends Overloaded {}
 export class Unavailable extends ActordError {}
 export class DeadlineExceeded extends ActordError {}
+export class DaemonTooOld extends ActordError {}
 
 export class ProcessFailed extends ActordError {
   /** @param {Outcome} outcome @param {Failure} failure */
@@ -132,6 +133,7 @@ const BY_CODE = {
   FAILED_PRECONDITION: FailedPrecondition,
   RESOURCE_EXHAUSTED: Overloaded,
   UNAVAILABLE: Unavailable,
+  UNIMPLEMENTED: DaemonTooOld,
   DEADLINE_EXCEEDED: DeadlineExceeded,
 };
 
@@ -142,7 +144,18 @@ const BY_CODE = {
 export function makeError(message, code, facts = {}) {
   const known = Object.hasOwn(BY_REASON, facts.reason ?? '')
     ? BY_REASON[facts.reason ?? ''] : BY_CODE[code];
-  return new (known ?? ActordError)(message, { ...facts, code });
+  const text = known === DaemonTooOld && !message // the message of gRPC in C++
+    ? 'the daemon does not have this call: it is older than this package' : message;
+  return new (known ?? ActordError)(text, { ...facts, code });
+}
+
+/**
+ * The error for a part of a request that the daemon does not know.
+ * @param {string} what @param {string} consequence
+ */
+export function ignored(what, consequence, pid = '') {
+  return new DaemonTooOld(`the daemon is too old for ${what} and has ignored it: `
+    + consequence, { code: 'UNIMPLEMENTED', metadata: pid ? { pid } : {} });
 }
 
 /**

@@ -10,8 +10,8 @@
 
 export { Client } from './client.js';
 export {
-  ActordError, AlreadyExists, CallFailed, CalleeEnded, DeadlineExceeded,
-  FailedPrecondition, InitRefused, InvalidArgument, ItemsRefused, MailboxFull,
+  ActordError, AlreadyExists, CallFailed, CalleeEnded, DaemonTooOld,
+  DeadlineExceeded, FailedPrecondition, InitRefused, InvalidArgument, ItemsRefused, MailboxFull,
   NameNotFound, NameTaken, NotDurable, NotFound, Overloaded, PayloadTooLarge,
   PermissionDenied, ProcessEnded, ProcessFailed, ProcessNotFound, ProcessQuarantined,
   QuotaExceeded, RequestIdReused, ResultNotKept, Unauthenticated, Unavailable,

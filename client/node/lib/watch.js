@@ -56,6 +56,7 @@ export class Watch {
 
   /** @param {any} response @returns {Generator<WatchEvent, void, undefined>} */
   * #deliver(response) {
+    wire.checkWatched(response, this.#request.labels);
     const events = wire.watchEvents(response);
     const last = events.pop();
     yield* events;

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 
-import { ProcessFailed, statusCode, statusNumber } from './errors.js';
+import { ProcessFailed, ignored, statusCode, statusNumber } from './errors.js';
 import { Outcome, Payload, Reply, Submitted } from './values.js';
 
 /**
@@ -112,8 +112,22 @@ export function submitRequest(processType, input, options) {
   };
 }
 
-/** @param {any} response */
-export function submittedOf(response) {
+/**
+ * Throws DaemonTooOld for a daemon that does not know durability or labels.
+ * @param {any} response @param {ReturnType<typeof submitRequest>} request
+ */
+export function submittedOf(response, request) {
+  // Each daemon that knows them answers with a receipt. A process that has got the
+  // messages keeps its own.
+  if (receiptOf(response.receipt) === 'UNSPECIFIED' && !response.delivered) {
+    const { pid } = response;
+    if (request.durability === 'DURABILITY_DURABLE') {
+      throw ignored('durability', `process ${pid} ends with the daemon`, pid);
+    }
+    if (Object.keys(request.labels).length > 0) {
+      throw ignored('labels', `process ${pid} has none`, pid);
+    }
+  }
   return new Submitted(response.pid, response.duplicate, response.delivered,
     member(response.durability, 'DURABILITY_'), receiptOf(response.receipt));
 }
@@ -210,6 +224,44 @@ export function processOf(message) {
 }
 
 /**
+ * Throws DaemonTooOld for a daemon that does not know the deadline.
+ * @param {any} response @param {{pid: string, deadline: object | null}} request
+ */
+export function cancelledOf(response, { pid, deadline }) {
+  const receipt = receiptOf(response.receipt);
+  if (deadline && receipt === 'UNSPECIFIED') {
+    throw ignored('the deadline',
+      `it has asked process ${pid} to end and will not terminate it`);
+  }
+  return receipt;
+}
+
+/**
+ * Throws DaemonTooOld if a selected process has not the labels by which it was
+ * selected.
+ * @param {any} process or an event @param {string[]} wanted
+ */
+export function checkLabels({ labels }, wanted) {
+  for (const text of wanted) {
+    const [key, value] = text.split(/=(.*)/s, 2);
+    if (!Object.hasOwn(labels, key) || (value !== undefined && labels[key] !== value)) {
+      throw ignored('labels', 'it does not select by them');
+    }
+  }
+}
+
+/**
+ * The processes of a page.
+ * @param {any} page @param {{labels: string[]}} request @returns {Process[]}
+ */
+export function selectedOf(page, { labels }) {
+  return page.processes.map((/** @type {any} */ process) => {
+    checkLabels(process, labels);
+    return processOf(process);
+  });
+}
+
+/**
  * @param {string} processType
  * @param {{state?: ProcessState, parentPid?: string, labels?: LabelFilter,
  *   pageSize?: number}} options
@@ -266,6 +318,18 @@ export function publicationOf(message, missedBefore) {
     missed: missedBefore === null ? null : missedBefore + message.missed,
     publishTime: timeOf(message.publishTime),
   };
+}
+
+/**
+ * Throws DaemonTooOld for a process that the filter of a watch excludes.
+ * @param {any} response @param {string[]} labels
+ */
+export function checkWatched({ snapshot, events }, labels) {
+  if (labels.length === 0) return;
+  for (const process of snapshot?.processes ?? []) checkLabels(process, labels);
+  for (const event of events?.events ?? []) {
+    if (event.event) checkLabels(event[event.event], labels);
+  }
 }
 
 /** @param {any} response @returns {WatchEvent[]} */

@@ -98,7 +98,8 @@ export class Client {
    * connection was lost. */
   send(pid: Target, payload?: Data, options?: MessageOptions): Promise<Sent>;
   /** Asks a process for an answer. Only a durable process takes a message id; without
-   * it, a call that has lost its connection is not repeated. */
+   * it, a call that has lost its connection is not repeated. Nor is it with a daemon
+   * that is older than these ids. */
   call(pid: Target, payload?: Data, options?: MessageOptions): Promise<Reply>;
   /** `submit` and `awaitOutcome` in one. An error after the start has the `pid`. */
   run(processType: string, input?: Data,

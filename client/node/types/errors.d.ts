@@ -60,6 +60,10 @@ export class QuotaExceeded extends Overloaded {}
 export class Unavailable extends ActordError {}
 /** The timeout of the call has passed. The call may still have its effect. */
 export class DeadlineExceeded extends ActordError {}
+/** The daemon does not have this call, or it has ignored a part of the request, which
+ * the message names. `pid` is the process that `submit` or `run` has started
+ * nevertheless. */
+export class DaemonTooOld extends ActordError {}
 
 /** The awaited process has ended with a failure. `code` and `message` are the
  * failure's; `reason` is its FailureReason. */

@@ -7,15 +7,18 @@
 
 Client drives processes, Worker carries out external commands; `actord.aio` has
 both for asyncio. `actord.v1` has the messages of the API, from which this package
-was made: it works with any daemon of the API actord.v1. Calls, fields and values
-that a daemon does not have yet are UNIMPLEMENTED, ignored or UNSPECIFIED.
+was made. It is tested with the oldest daemon of this API, that of commit 0684afd,
+and with the daemon of its own commit. A call that a daemon does not have raises
+DaemonTooOld, and so do durability, labels and the deadline of a cancel with a daemon
+that ignores them. What else an older daemon ignores is in docs/clients.md, "Which
+daemons".
 """
 
 from actord.client import Client
 from actord.errors import (ActordError, AlreadyExists, CalleeEnded, CallFailed,
-                           DeadlineExceeded, FailedPrecondition, InitRefused,
-                           InvalidArgument, ItemsRefused, MailboxFull, NameNotFound,
-                           NameTaken, NotDurable, NotFound, Overloaded,
+                           DaemonTooOld, DeadlineExceeded, FailedPrecondition,
+                           InitRefused, InvalidArgument, ItemsRefused, MailboxFull,
+                           NameNotFound, NameTaken, NotDurable, NotFound, Overloaded,
                            PayloadTooLarge, PermissionDenied, ProcessEnded,
                            ProcessFailed, ProcessNotFound, ProcessQuarantined,
                            QuotaExceeded, RequestIdReused, ResultNotKept,
@@ -35,15 +38,15 @@ from actord.worker import Worker
 
 __all__ = [
     "ActordError", "AlreadyExists", "Answer", "CallFailed", "CalleeEnded", "Client",
-    "Completed", "DeadlineExceeded", "Durability", "Ended", "FailedPrecondition",
-    "Failure", "FailureReason", "InitRefused", "InvalidArgument", "ItemsRefused",
-    "MailboxFull", "Message", "Missed", "NameConflict", "NameNotFound", "NameTaken",
-    "NotDurable", "NotFound", "Outcome", "Overloaded", "Payload", "PayloadTooLarge",
-    "PermissionDenied", "Process", "ProcessEnd", "ProcessEnded", "ProcessFailed",
-    "ProcessNotFound", "ProcessQuarantined", "ProcessState", "Publication",
-    "QuotaExceeded", "Receipt", "Refuse", "Refused", "Reply", "RequestIdReused",
-    "ResultNotKept", "Retry", "SendStream", "Sent", "Snapshot", "Started",
-    "Submitted", "Subscription", "Task", "Unauthenticated", "Unavailable",
+    "Completed", "DaemonTooOld", "DeadlineExceeded", "Durability", "Ended",
+    "FailedPrecondition", "Failure", "FailureReason", "InitRefused", "InvalidArgument",
+    "ItemsRefused", "MailboxFull", "Message", "Missed", "NameConflict", "NameNotFound",
+    "NameTaken", "NotDurable", "NotFound", "Outcome", "Overloaded", "Payload",
+    "PayloadTooLarge", "PermissionDenied", "Process", "ProcessEnd", "ProcessEnded",
+    "ProcessFailed", "ProcessNotFound", "ProcessQuarantined", "ProcessState",
+    "Publication", "QuotaExceeded", "Receipt", "Refuse", "Refused", "Reply",
+    "RequestIdReused", "ResultNotKept", "Retry", "SendStream", "Sent", "Snapshot",
+    "Started", "Submitted", "Subscription", "Task", "Unauthenticated", "Unavailable",
     "UnknownMethod", "UnknownProcessType", "Watch", "WatchEvent", "Worker", "Yield",
 ]
 __version__ = "0.1.0"

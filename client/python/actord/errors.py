@@ -167,6 +167,12 @@ class DeadlineExceeded(ActordError, TimeoutError):
     """The timeout of the call has passed. The call may still have its effect."""
 
 
+class DaemonTooOld(ActordError):
+    """The daemon does not have this call, or it has ignored a part of the request,
+    which the message names. `pid` is the process that `submit` or `run` has started
+    nevertheless."""
+
+
 class ProcessFailed(ActordError):
     """The awaited process has ended with a failure. `code` and `message` are the
     failure's; `reason` is its FailureReason, such as "FAILED" or "CANCELLED"."""
@@ -224,6 +230,7 @@ _BY_CODE: dict[grpc.StatusCode, type[ActordError]] = {
     grpc.StatusCode.FAILED_PRECONDITION: FailedPrecondition,
     grpc.StatusCode.RESOURCE_EXHAUSTED: Overloaded,
     grpc.StatusCode.UNAVAILABLE: Unavailable,
+    grpc.StatusCode.UNIMPLEMENTED: DaemonTooOld,
     grpc.StatusCode.DEADLINE_EXCEEDED: DeadlineExceeded,
 }
 
@@ -232,7 +239,25 @@ def make(message: str, code: grpc.StatusCode, reason: str,
          **more: Any) -> ActordError:
     """The exception of the class for this reason or code."""
     kind = _BY_REASON.get(reason, _BY_CODE.get(code, ActordError))
+    if kind is DaemonTooOld and not message:  # the message of gRPC in C++
+        message = "the daemon does not have this call: it is older than this package"
     return kind(message, code=code, reason=reason, **more)
+
+
+def not_repeated(error: ActordError) -> ActordError:
+    """The error of a call that was lost on its way to a daemon without ids of
+    calls."""
+    error.message += ("; the daemon does not know message_id of calls, so the call is "
+                      "not repeated: the process may have had it")
+    return error
+
+
+def ignored(what: str, consequence: str, pid: str = "") -> DaemonTooOld:
+    """The exception for a part of a request that the daemon does not know."""
+    error = DaemonTooOld(f"the daemon is too old for {what} and has ignored it: "
+                         f"{consequence}", code=grpc.StatusCode.UNIMPLEMENTED)
+    error.pid = pid
+    return error
 
 
 def of_rpc(error: Any) -> ActordError:

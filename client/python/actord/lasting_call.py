@@ -116,6 +116,9 @@ class LastingCall(Generic[AnyBacklog, Item]):
             self._pause(self._backlog.ended())
         except grpc.RpcError as error:
             self._pause(errors.of_rpc(error))
+        except errors.DaemonTooOld:
+            self.close()
+            raise
 
     def _open_call(self) -> Any:
         with self._lock:

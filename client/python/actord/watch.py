@@ -35,6 +35,8 @@ class Events(Backlog[WatchEvent]):
         return str(self.request.resume_token)
 
     def add(self, response: Any) -> None:
+        if self.request.labels:
+            wire.check_watched(response, self.request)
         self._next_token = response.resume_token
         self.items.extend(wire.watch_events(response))
         self._advance()

@@ -10,8 +10,8 @@ from typing import Any, Iterable, TypeVar
 import grpc
 
 from actord import errors, values
-from actord.v1 import (outcome_pb2, payload_pb2, process_pb2, topic_pb2, watch_pb2,
-                       work_pb2, yield_pb2)
+from actord.v1 import (failure_pb2, outcome_pb2, payload_pb2, process_pb2,
+                       topic_pb2, watch_pb2, work_pb2, yield_pb2)
 from actord.values import Payload
 
 # Payloads and lists may be as long as the daemon's configuration permits.
@@ -24,6 +24,12 @@ CHANNEL_OPTIONS = (
     ("grpc.min_reconnect_backoff_ms", 10_000),
     ("grpc.max_reconnect_backoff_ms", 2000),
 )
+
+# Each daemon that has this call knows the ids of calls. PERMISSION_DENIED says so,
+# too.
+CALL_IDS_PROBE = failure_pb2.ListFailuresRequest(page_size=1)
+NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED,
+             grpc.StatusCode.CANCELLED)
 
 _E = TypeVar("_E", bound=enum.StrEnum)
 
@@ -99,7 +105,19 @@ def submit_request(process_type: str, input: Payload, method: str,
     return request
 
 
-def submitted_of(response: Any) -> values.Submitted:
+def submitted_of(response: Any, request: process_pb2.SubmitRequest
+                 ) -> values.Submitted:
+    """Raises DaemonTooOld for a daemon that does not know durability or labels."""
+    # Each daemon that knows them answers with a receipt. A process that has got the
+    # messages keeps its own.
+    if not response.receipt and not response.delivered:
+        if request.durability == process_pb2.DURABILITY_DURABLE:
+            raise errors.ignored(
+                "durability", f"process {response.pid} ends with the daemon",
+                response.pid)
+        if request.labels:
+            raise errors.ignored(
+                "labels", f"process {response.pid} has none", response.pid)
     return values.Submitted(
         response.pid, response.duplicate, response.delivered,
         durability_of(response.durability), receipt_of(response.receipt))
@@ -139,6 +157,16 @@ def cancel_request(target: values.Target, reason: str,
     if deadline is not None:
         set_seconds(request.deadline, deadline)
     return request
+
+
+def cancelled_of(response: Any, request: outcome_pb2.CancelRequest
+                 ) -> values.Receipt:
+    """Raises DaemonTooOld for a daemon that does not know the deadline."""
+    if request.HasField("deadline") and not response.receipt:
+        raise errors.ignored(
+            "the deadline", f"it has asked process {request.pid} to end and will not "
+            "terminate it")
+    return receipt_of(response.receipt)
 
 
 def complete_request(token: str, result: Payload | None,
@@ -216,6 +244,23 @@ def label_texts(labels: values.LabelFilter | None) -> list[str]:
             for key, value in (labels or {}).items()]
 
 
+def check_labels(labels: Any, wanted: Iterable[str]) -> None:
+    """Raises DaemonTooOld if a selected process has not the labels by which it was
+    selected."""
+    for text in wanted:
+        key, equals, value = text.partition("=")
+        if key not in labels or equals and labels[key] != value:
+            raise errors.ignored("labels", "it does not select by them")
+
+
+def selected_of(page: Any, request: process_pb2.ListProcessesRequest
+                ) -> list[values.Process]:
+    """The processes of a page."""
+    for process in page.processes:
+        check_labels(process.labels, request.labels)
+    return [process_of(process) for process in page.processes]
+
+
 def list_request(process_type: str, state: str | None, parent_pid: str,
                  labels: values.LabelFilter | None,
                  page_size: int) -> process_pb2.ListProcessesRequest:
@@ -247,6 +292,17 @@ def yield_of(message: Any) -> values.Yield:
         create_time=time_of(message, "create_time"),
         deadline=time_of(message, "deadline"), attempts=message.attempts,
         worker=message.worker, last_error=message.last_error)
+
+
+def check_watched(response: watch_pb2.WatchProcessesResponse,
+                  request: watch_pb2.WatchProcessesRequest) -> None:
+    """Raises DaemonTooOld for a process that the filter of a watch excludes."""
+    for process in response.snapshot.processes:
+        check_labels(process.labels, request.labels)
+    for event in response.events.events:
+        kind = event.WhichOneof("event")
+        if kind:
+            check_labels(getattr(event, kind).labels, request.labels)
 
 
 def watch_events(response: watch_pb2.WatchProcessesResponse

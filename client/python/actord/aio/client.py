@@ -57,7 +57,7 @@ class Client(ConnectedClient):
             durability, labels)
         return wire.submitted_of(await self._perform(
             self.stub.Submit, request, self._deadline(timeout),
-            bool(request.request_id)))
+            bool(request.request_id)), request)
 
     async def send(self, pid: Target, payload: Data = None, *, topic: str = "",
                    json: Any = UNSET, content_type: str | None = None,
@@ -80,12 +80,13 @@ class Client(ConnectedClient):
                    timeout: Timeout = Default.TIMEOUT) -> values.Reply:
         """Asks a process and returns its answer. Only a durable process takes a
         message_id; without one, a call that has lost its connection is not
-        repeated."""
+        repeated. Nor is it with a daemon that is older than these ids."""
         request = wire.call_request(
             pid, topic, Payload.of(payload, json=json, content_type=content_type),
             message_id)
         return wire.reply_of(await self._perform(
-            self.stub.Call, request, self._deadline(timeout), bool(message_id)))
+            self.stub.Call, request, self._deadline(timeout), bool(message_id),
+            asks_first=True))
 
     async def run(self, process_type: str, input: Data = None, *,
                   json: Any = UNSET, content_type: str | None = None,
@@ -123,9 +124,9 @@ class Client(ConnectedClient):
                      timeout: Timeout = Default.TIMEOUT) -> values.Receipt:
         """Asks a process to end. After `deadline` seconds the daemon terminates
         it."""
-        return wire.receipt_of((await self._perform(
-            self.stub.Cancel, wire.cancel_request(pid, reason, deadline),
-            self._deadline(timeout), True)).receipt)
+        request = wire.cancel_request(pid, reason, deadline)
+        return wire.cancelled_of(await self._perform(
+            self.stub.Cancel, request, self._deadline(timeout), True), request)
 
     async def terminate(self, pid: Target, reason: str = "", *,
                         timeout: Timeout = Default.TIMEOUT) -> values.Receipt:
@@ -165,7 +166,7 @@ class Client(ConnectedClient):
         request = wire.list_request(process_type, state, parent_pid, labels,
                                     page_size)
         return self._pages(self.stub.ListProcesses, request, timeout,
-                           lambda page: map(wire.process_of, page.processes))
+                           lambda page: wire.selected_of(page, request))
 
     def ended(self, process_type: str = "", *, end: str | None = None,
               owner: str = "", labels: LabelFilter | None = None,
@@ -175,7 +176,7 @@ class Client(ConnectedClient):
         page. `end` is a ProcessEnd. The other arguments are as for `ps`."""
         request = wire.ended_request(process_type, end, owner, labels, page_size)
         return self._pages(self.stub.ListProcesses, request, timeout,
-                           lambda page: map(wire.process_of, page.processes))
+                           lambda page: wire.selected_of(page, request))
 
     def yields(self, command: str = "", *, pid: Target = "", page_size: int = 1000,
                timeout: Timeout = Default.TIMEOUT) -> AsyncIterator[values.Yield]:
@@ -213,16 +214,36 @@ class Client(ConnectedClient):
                                    self._deadline(timeout), repeatable)
 
     async def _perform(self, call: Callable[..., Any], request: Any,
-                       deadline: Deadline, repeatable: bool) -> Any:
+                       deadline: Deadline, repeatable: bool, *,
+                       asks_first: bool = False) -> Any:
+        """`asks_first`: the call has an id that older daemons do not know. When its
+        connection was lost, it is repeated only if the daemon knows the id."""
         attempts = Attempts(deadline, self.max_attempts, repeatable)
+        lost: errors.ActordError | None = None
         while True:
             try:
+                if lost is not None and not await self._knows_call_ids(
+                        attempts.timeout()):
+                    raise errors.not_repeated(lost)
                 return await call(request, timeout=attempts.timeout(),
                                   metadata=self.endpoint.metadata)
             except grpc.RpcError as error:
                 # A local, as `error` is gone at the end of the block.
                 failure = errors.of_rpc(error)
             await asyncio.sleep(attempts.pause_after(failure))
+            if asks_first and failure.retry_delay is None:
+                lost = failure
+
+    async def _knows_call_ids(self, timeout: float | None) -> bool:
+        """Raises grpc.RpcError if there is no answer."""
+        try:
+            await self.stub.ListFailures(wire.CALL_IDS_PROBE, timeout=timeout,
+                                         metadata=self.endpoint.metadata)
+        except grpc.RpcError as error:
+            if error.code() in wire.NO_ANSWER:
+                raise
+            return error.code() != grpc.StatusCode.UNIMPLEMENTED
+        return True
 
     async def _pages(self, call: Callable[..., Any], request: Any,
                      timeout: Timeout, items: Callable[[Any], Iterable[Any]]

@@ -83,7 +83,11 @@ class LastingCall(Generic[AnyBacklog, Item]):
             raise
         if response is grpc.aio.EOF:
             return self._backlog.ended()
-        self._backlog.received(response)
+        try:
+            self._backlog.received(response)
+        except errors.DaemonTooOld:
+            await self.close()
+            raise
         return None
 
 

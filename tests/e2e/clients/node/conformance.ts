@@ -11,6 +11,7 @@ type Made = Pick<typeof declared, 'Client' | 'Payload' | 'Worker' | 'Refuse' | '
   | 'AlreadyExists' | 'NameTaken' | 'FailedPrecondition' | 'ProcessEnded'
   | 'ProcessQuarantined' | 'ResultNotKept' | 'NotDurable' | 'CalleeEnded' | 'CallFailed'
   | 'Overloaded' | 'MailboxFull' | 'QuotaExceeded' | 'Unavailable' | 'DeadlineExceeded'
+  | 'DaemonTooOld'
   | 'ProcessFailed' | 'ItemsRefused'>;
 export const classes: Made = made;
 
