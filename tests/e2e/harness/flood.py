@@ -100,16 +100,17 @@ class FloodProgram:
     cut. `address`: HOST:PORT or unix:PATH. `tls_ca`: the authority of the daemon's
     certificate; else there is no TLS. `pause`: seconds between two parts of what a
     connection sends. `sources`: the number of loopback addresses that the
-    connections come from in turn."""
+    connections come from in turn. `longer`: seconds for which the connections that are
+    open after `seconds` flood on, or until each of them is cut; none is replaced."""
 
     def __init__(self, kind, address, seconds, connections=1, again=False,
-                 tls_ca="", pause=0, sources=1):
+                 tls_ca="", pause=0, sources=1, longer=0):
         # A file: thousands of cuts do not fit into a pipe that nobody reads.
         self._output = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "harness.flood", kind, address, str(seconds),
              str(connections), str(int(again)), str(tls_ca), str(pause),
-             str(sources)],
+             str(sources), str(longer)],
             stdout=self._output)
 
     def cuts(self):
@@ -243,14 +244,15 @@ class _Connection:
         return True
 
 
-def _main(kind, address, seconds, connections, again, tls_ca, pause, sources):
+def _main(kind, address, seconds, connections, again, tls_ca, pause, sources, longer):
     context = None
     if tls_ca:
         context = ssl.create_default_context(cafile=tls_ca)
         context.set_alpn_protocols(["h2"])
     parts = _Parts(kind)
     selector = selectors.DefaultSelector()
-    deadline = time.monotonic() + float(seconds)
+    last_new = time.monotonic() + float(seconds)
+    deadline = last_new + float(longer)
     cuts = _Cuts()
     turns = itertools.cycle(f"127.0.0.{1 + i}" for i in range(int(sources)))
 
@@ -279,7 +281,8 @@ def _main(kind, address, seconds, connections, again, tls_ca, pause, sources):
             cuts.forget(connection)
             selector.unregister(connection.socket)
             connection.socket.close()
-            if again == "1" and not connect():
+            is_replaced = again == "1" and time.monotonic() < last_new
+            if is_replaced and not connect():
                 again = "0"  # The daemon has ended.
     cuts.look()
     print(json.dumps(cuts.seconds + [None] * cuts.open()))
