@@ -281,7 +281,7 @@ void Daemon::WarnOfStrangers() {
                            : " can do everything";
     logger_.Warning(absl::StrCat(
         "anyone who reaches ", address, can,
-        ": server.insecure_listen is set, and the "
+        ": admin.insecure_listen is set, and the "
         "admin port has no TLS",
         config_.admin_api && !needs_tokens ? ", and there are no tokens" : ""));
   }

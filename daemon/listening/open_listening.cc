@@ -147,18 +147,19 @@ absl::Status CheckOpenListening(const Config& config) {
           "Unix socket alone, or set admin.api = false"));
     }
   }
-  if (config.insecure_listen) return absl::OkStatus();
   const std::vector<std::string> admin = OpenAdminAddresses(config);
-  if (!admin.empty()) {
+  if (!config.admin_insecure_listen && !admin.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "admin.listen: other machines reach ", absl::StrJoin(admin, ", "),
         ", and the admin port has no TLS: listen on 127.0.0.1, [::1] or a Unix "
         "socket, or accept that everybody who reaches the address can read the "
         "metrics",
         config.admin_api ? ", and that tokens travel in clear text," : "",
-        " with --insecure-listen"));
+        " with --admin-insecure-listen"));
   }
-  if (!config.tls.certificate.empty()) return absl::OkStatus();
+  if (config.insecure_listen || !config.tls.certificate.empty()) {
+    return absl::OkStatus();
+  }
   const std::vector<std::string> open = OpenAddresses(config);
   if (open.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

@@ -25,10 +25,11 @@ std::vector<std::string> OpenAdminAddresses(const Config& config);
 // as 0.0.0.0.
 bool CanBeVisited(const std::string& address);
 
-// INVALID_ARGUMENT: without server.insecure_listen there is such an address,
-// and it has no TLS. (The admin port never has TLS.) Or clients need
-// certificates, and could call the JSON API over TCP without one. Or links are
-// made, and no address can be visited.
+// INVALID_ARGUMENT: there is such an address without TLS, and
+// server.insecure_listen is not set. Or there is such an address of the admin
+// port, which never has TLS, and admin.insecure_listen is not set. Or clients
+// need certificates, and could call the JSON API over TCP without one. Or links
+// are made, and no address can be visited.
 absl::Status CheckOpenListening(const Config& config);
 
 }  // namespace actord::daemon

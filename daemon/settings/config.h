@@ -124,11 +124,13 @@ struct Config {
   int max_concurrent_streams = 1'000;
   // InfiniteDuration: a connection has no maximum age.
   absl::Duration max_connection_age = absl::InfiniteDuration();
-  // Whether the daemon may serve addresses beyond this machine without TLS.
+  // Whether `listen` may have addresses beyond this machine without TLS.
   bool insecure_listen = false;
 
   // Addresses of the admin port (daemon/admin/); empty: there is none.
   std::vector<std::string> admin_listen;
+  // Whether `admin_listen` may have addresses beyond this machine.
+  bool admin_insecure_listen = false;
   // Host names under which clients may address it, besides its addresses.
   std::vector<std::string> admin_hosts;
   // Whether the admin port has the JSON API (daemon/api/).

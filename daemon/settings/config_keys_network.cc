@@ -42,10 +42,10 @@ void AddServerKeys(std::vector<ConfigKey>& keys) {
       ACTORD_MEMBER(max_connection_age)));
   keys.push_back(
       Flag({"server.insecure_listen", "insecure-listen", "[BOOL]",
-            "Whether the daemon may serve addresses that other machines reach, "
-            "without tls.certificate or as admin.listen, true or false. "
-            "Everybody who reaches such an address of server.listen can read "
-            "and change everything; each start logs a warning."},
+            "Whether server.listen may have addresses that other machines "
+            "reach although there is no tls.certificate, true or false. "
+            "Everybody who reaches such an address can read and change "
+            "everything; each start logs a warning."},
            ACTORD_MEMBER(insecure_listen)));
 }
 
@@ -55,8 +55,15 @@ void AddAdminKeys(std::vector<ConfigKey>& keys) {
        "Address for /healthz, /readyz and /metrics over HTTP/1.1, "
        "host:port or unix:PATH; port 0 picks a free port, which the log "
        "names. The admin port has no TLS, so an address that other machines "
-       "reach needs server.insecure_listen. Empty: there is no admin port."},
+       "reach needs admin.insecure_listen. Empty: there is no admin port."},
       ListenCodec{}, ACTORD_MEMBER(admin_listen)));
+  keys.push_back(
+      Flag({"admin.insecure_listen", "admin-insecure-listen", "[BOOL]",
+            "Whether admin.listen may have addresses that other machines "
+            "reach, true or false. Everybody who reaches such an address can "
+            "read the metrics; with admin.api, tokens travel in clear text. "
+            "Each start logs a warning."},
+           ACTORD_MEMBER(admin_insecure_listen)));
   keys.push_back(
       List({"admin.hosts", "admin-host", "NAME",
             "Host name, without a port, under which clients may address the "

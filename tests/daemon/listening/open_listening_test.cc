@@ -58,6 +58,22 @@ TEST(OpenListening, OpenAdminPortNeedsConsentAlsoWithTls) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("admin.listen: other machines reach 0.0.0.0:2"));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("with --admin-insecure-listen"));
+  config.admin_insecure_listen = true;
+  EXPECT_TRUE(CheckOpenListening(config).ok());
+}
+
+TEST(OpenListening, ConsentIsForOnePort) {
+  Config config = Listening({"0.0.0.0:1"});
+  config.admin_listen = {"0.0.0.0:2"};
+  config.insecure_listen = true;
+  EXPECT_THAT(std::string(CheckOpenListening(config).message()),
+              HasSubstr("admin.listen: other machines reach 0.0.0.0:2"));
+  config.insecure_listen = false;
+  config.admin_insecure_listen = true;
+  EXPECT_THAT(std::string(CheckOpenListening(config).message()),
+              HasSubstr("server.listen: other machines reach 0.0.0.0:1"));
   config.insecure_listen = true;
   EXPECT_TRUE(CheckOpenListening(config).ok());
 }
@@ -100,7 +116,7 @@ TEST(OpenListening, LinksNeedAnAddressThatPeopleCanVisit) {
   for (const char* address : {"0.0.0.0:2", "[::]:2", "unix:/a"}) {
     EXPECT_FALSE(CanBeVisited(address)) << address;
     Config config = Listening({});
-    config.insecure_listen = true;
+    config.admin_insecure_listen = true;
     config.admin_api = true;
     config.admin_link_key = "/key";
     config.admin_listen = {address};

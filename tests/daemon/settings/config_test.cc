@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "daemon/settings/command_line.h"
 #include "daemon/settings/config_keys.h"
 
@@ -37,6 +38,7 @@ const std::map<std::string, Sample>& Samples() {
       {"server.max_connection_age", {{"1h"}, "\"1h\""}},
       {"server.insecure_listen", {{"true"}, "true"}},
       {"admin.listen", {{"[::1]:1", "unix:/a"}, "[\"[::1]:1\", \"unix:/a\"]"}},
+      {"admin.insecure_listen", {{"true"}, "true"}},
       {"admin.hosts", {{"actord.example"}, "[\"actord.example\"]"}},
       {"admin.api", {{"true"}, "true"}},
       {"traces.propagate", {{"false"}, "false"}},
@@ -167,11 +169,7 @@ std::string FileText(const ConfigKey& key, const std::string& toml) {
 }
 
 std::string Joined(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) {
-    absl::StrAppend(&joined, joined.empty() ? "" : ",", text);
-  }
-  return joined;
+  return absl::StrJoin(texts, ",");
 }
 
 std::vector<std::string> Arguments(const ConfigKey& key,

@@ -78,5 +78,5 @@ class AdminTest(EmptyCase):
             self.assertEqual(refused.returncode, 69, refused.stderr)
             self.assertIn(f"cannot listen on {address}", refused.stderr)
         open_daemon = self.start_daemon("--admin-listen", "0.0.0.0:0",
-                                        "--insecure-listen")
+                                        "--admin-insecure-listen")
         self.assertIn("can read the state of the daemon", open_daemon.log())

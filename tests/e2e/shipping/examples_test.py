@@ -11,6 +11,7 @@ import yaml
 from harness import places
 from harness.case import EmptyCase
 from harness.certificates import Authority
+from harness.daemon import run_actord
 from harness.waiting import eventually
 
 PACKAGING = places.SOURCE / "packaging"
@@ -93,6 +94,14 @@ class Kubernetes(EmptyCase):
                      config["tls"]["key"], config["tls"]["client_ca"],
                      config["store"]["directory"], "/run/actord/actord.sock"):
             self.assertTrue(any(path.startswith(f"{mount}/") for mount in mounts), path)
+
+    def test_daemon_without_tls_does_not_start(self):
+        text = re.sub(r"\[tls\]\n(\w+ = .*\n)+", "", self.text)
+        self.assertNotEqual(text, self.text)
+        refused = run_actord("--config", self.text_file(text), "--check-config")
+        self.assertEqual(refused.returncode, 78, refused.stderr)
+        self.assertIn("server.listen: other machines reach 0.0.0.0:7600",
+                      refused.stderr)
 
     def test_names_fit_together(self):
         service = self.of_kind["Service"]
