@@ -6,7 +6,7 @@
 #   suite   build   tests
 #   asan    Clang   all but models and stress, with AddressSanitizer, UBSan, leak
 #                   check and thread-safety analysis; 500 seeds of the simulator
-#   fuzz    asan    libFuzzer targets, each for seven seconds
+#   fuzz    asan    libFuzzer targets, each for five seconds
 #   tsan    Clang   those of threads, and stress, with ThreadSanitizer; no gRPC
 #   sim     GCC     10,000 seeds of the simulator, and its scaling machine
 #   model   none    Spin models and their mutants
