@@ -6,10 +6,16 @@
 # The daemon serves its own container and, through the socket in that volume,
 # everybody who may use the volume. With a certificate it serves a network, too:
 #
-#   docker run --read-only --publish 7600:7600 --volume /etc/actord:/etc/actord:ro \
-#     actord --listen 0.0.0.0:7600 --listen unix:/run/actord/actord.sock \
-#     --tls-certificate /etc/actord/tls.pem --tls-key /etc/actord/tls.key \
-#     --tls-client-ca /etc/actord/ca.pem --plugin-dir /usr/lib/actord/plugins
+#   docker run --read-only --publish 7600:7600 --volume /etc/actord-tls:/etc/actord-tls:ro \
+#     --env ACTORD_LISTEN=0.0.0.0:7600,unix:/run/actord/actord.sock \
+#     --env ACTORD_TLS_CERTIFICATE=/etc/actord-tls/tls.pem \
+#     --env ACTORD_TLS_KEY=/etc/actord-tls/tls.key \
+#     --env ACTORD_TLS_CLIENT_CA=/etc/actord-tls/ca.pem actord
+#
+# With plugins of your own:
+#
+#   FROM actord
+#   COPY my.so /usr/lib/actord/plugins/
 
 FROM debian:bookworm-slim AS build
 WORKDIR /src
@@ -27,7 +33,11 @@ RUN cmake --preset release -DACTORD_BUILD_BENCH=OFF \
         --target-directory /image/usr/lib/actord/plugins \
         build/release/lib/actord/plugins/*.so \
     && install -D --mode 0644 --target-directory /image/usr/share/doc/actord \
-        LICENSE
+        LICENSE \
+    && install -D --mode 0644 --target-directory /image/etc/actord \
+        packaging/image/actord.toml \
+    && install -D --target-directory /image/usr/lib/actord \
+        packaging/image/healthcheck
 
 FROM debian:bookworm-slim AS filled
 ARG VERSION=0.1.0
@@ -57,11 +67,11 @@ USER 65532:65532
 EXPOSE 7600
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
-    CMD ["/usr/bin/actorctl", "health", "--address", "unix:/run/actord/actord.sock"]
+    CMD ["/usr/lib/actord/healthcheck"]
+# No options: they would outweigh the environment and the file.
+ENV ACTORD_CONFIG=/etc/actord/actord.toml
 ENTRYPOINT ["/usr/bin/actord"]
-# Other machines are served only if a certificate, or --insecure-listen, says so.
-CMD ["--listen", "127.0.0.1:7600", "--listen", "unix:/run/actord/actord.sock", \
-    "--plugin-dir", "/usr/lib/actord/plugins"]
+CMD []
 
 # The list of the parts of the image, in SPDX: what dpkg has installed in it, and
 # the sources that are compiled in.

@@ -12,12 +12,13 @@ import tempfile
 import time
 
 # Becomes process 1: $1 is the image's root, $2 and $3 the user and the group, $4
-# the folders that are volumes, the rest the command. Rights are dropped last,
+# the folders that are volumes, $5 the variables of the environment, the rest the
+# command. Rights are dropped last,
 # with what the image itself has.
 ENTER = """
 set -euo pipefail
-root=$1 user=$2 group=$3 volumes=$4
-shift 4
+root=$1 user=$2 group=$3 volumes=$4 variables=$5
+shift 5
 ip link set lo up
 mount --make-rprivate /
 mount --bind "$root" "$root"
@@ -27,7 +28,7 @@ mount -o remount,ro,bind "$root"
 for volume in $volumes; do
   mount -t tmpfs -o "uid=$user,gid=$group,mode=0750" tmpfs "$root$volume"
 done
-exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$root" setpriv \\
+exec env -i $variables chroot "$root" setpriv \\
   --reuid="$user" --regid="$group" --clear-groups --no-new-privs \\
   --bounding-set=-all --inh-caps=-all "$@"
 """
@@ -43,15 +44,17 @@ def wait_until(condition, seconds, what):
 
 
 class Container:
-    """Process 1 runs from the constructor on; close() leaves nothing behind."""
+    """Process 1 runs from the constructor on; close() leaves nothing behind.
+    `variables`: NAME=VALUE without spaces, which commands inside have, too."""
 
-    def __init__(self, root, user, command, volumes=()):
+    def __init__(self, root, user, command, volumes, variables):
         self._user, self._group = user.split(":")
+        self._variables = dict(variable.split("=", 1) for variable in variables)
         self._output = tempfile.TemporaryFile()
         self._unshare = subprocess.Popen(
             ["unshare", "--mount", "--net", "--pid", "--fork",
              "bash", "-c", ENTER, "enter", root, self._user,
-             self._group, " ".join(volumes), *command],
+             self._group, " ".join(volumes), " ".join(variables), *command],
             stdin=subprocess.DEVNULL, stdout=self._output,
             stderr=subprocess.STDOUT)
 
@@ -75,7 +78,8 @@ class Container:
                       f"--setgid={self._group}"]
         return subprocess.run(
             ["nsenter", *where, *command], input=stdin, timeout=seconds,
-            capture_output=True, check=False, env={"PATH": "/usr/bin:/bin"})
+            capture_output=True, check=False,
+            env=self._variables if inside else {"PATH": "/usr/bin:/bin"})
 
     def signal(self, number):
         os.kill(self.pid(), number)

@@ -9,9 +9,11 @@ a container made of the image. Ends in a line `N passed, N failed`.
 
 import json
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 import unittest
 
 from container import Container, wait_until
@@ -38,18 +40,23 @@ class ImageConfigTest(unittest.TestCase):
     def test_entry_point_is_the_daemon_itself(self):
         self.assertEqual(CONFIG["Entrypoint"], ["/usr/bin/actord"])
 
+    def test_no_option_outweighs_the_environment(self):
+        self.assertFalse(CONFIG.get("Cmd"))
+        self.assertIn("ACTORD_CONFIG=/etc/actord/actord.toml", CONFIG["Env"])
+
     def test_listens_where_no_stranger_comes(self):
-        listening = [after for word, after in zip(CONFIG["Cmd"], CONFIG["Cmd"][1:])
-                     if word == "--listen"]
-        self.assertEqual(listening, ["127.0.0.1:7600", SOCKET])
-        self.assertNotIn("--insecure-listen", CONFIG["Cmd"])
+        config = tomllib.loads(subprocess.run(
+            ["chroot", ROOT, "/usr/bin/actord", "--print-config", "--config",
+             "/etc/actord/actord.toml"], env={"PATH": "/usr/bin"},
+            capture_output=True, text=True, check=True).stdout)
+        self.assertEqual(config["server"]["listen"], ["127.0.0.1:7600", SOCKET])
+        self.assertFalse(config["server"]["insecure_listen"])
         self.assertEqual(list(CONFIG["ExposedPorts"]), ["7600/tcp"])
         self.assertEqual(list(CONFIG["Volumes"]), ["/run/actord"])
 
     def test_health_check_asks_the_daemon(self):
         self.assertEqual(CONFIG["Healthcheck"]["Test"],
-                         ["CMD", "/usr/bin/actorctl", "health", "--address",
-                          SOCKET])
+                         ["CMD", "/usr/lib/actord/healthcheck"])
 
     def test_is_stopped_by_the_signal_that_drains(self):
         self.assertEqual(CONFIG["StopSignal"], "SIGTERM")
@@ -110,15 +117,26 @@ class ImageContentTest(unittest.TestCase):
         self.assertIn("libcli11-dev", found["STATIC_LINK"])
 
 
+def add_own_folder():
+    """A folder of the user's in the root: a configuration, and a folder with the
+    plugin echo."""
+    own = pathlib.Path(ROOT, "srv")
+    (own / "plugins").mkdir(exist_ok=True)
+    shutil.copy(pathlib.Path(ROOT, "usr/lib/actord/plugins/echo.so"), own / "plugins")
+    (own / "own.toml").write_text(
+        '[server]\nlisten = ["127.0.0.1:7603"]\n'
+        '[plugins]\ndirectories = ["/srv/plugins"]\n', encoding="utf-8")
+
+
 class ContainerTest(unittest.TestCase):
 
-    options = []  # behind the image's own command
+    options = []
+    variables = []  # besides those of the image
 
     def setUp(self):
         self.container = Container(
-            ROOT, CONFIG["User"],
-            CONFIG["Entrypoint"] + CONFIG["Cmd"] + self.options,
-            CONFIG["Volumes"])
+            ROOT, CONFIG["User"], CONFIG["Entrypoint"] + self.options,
+            CONFIG["Volumes"], CONFIG["Env"] + self.variables)
         self.addCleanup(self.container.close)
         wait_until(self.healthy, 60, "the health check to pass")
 
@@ -203,6 +221,7 @@ class DefaultCommandTest(ContainerTest):
 
 class OpenPortTest(ContainerTest):
 
+    # The health check follows the options.
     options = ["--listen", "0.0.0.0:7601", "--insecure-listen"]
 
     def test_serves_every_client_of_the_port_with_a_warning(self):
@@ -213,6 +232,46 @@ class OpenPortTest(ContainerTest):
         self.assertEqual(answer.stdout.strip(), b"0801", answer.stderr)
         self.assertIn("anyone who reaches 0.0.0.0:7601 can do everything",
                       self.container.log())
+
+
+class EnvironmentTest(ContainerTest):
+
+    variables = ["ACTORD_LISTEN=127.0.0.1:7602,unix:/run/actord/other.sock",
+                 "ACTORD_PLUGIN_DIR=/srv/plugins"]
+
+    def setUp(self):
+        add_own_folder()
+        super().setUp()
+
+    def test_variables_outweigh_the_image_s_file(self):
+        for address in ("127.0.0.1:7602", "unix:/run/actord/other.sock"):
+            self.assertEqual(
+                self.actorctl("submit", "echo", "1", "--wait", "--address", address),
+                "1")
+        # Neither the plugins nor the socket of the image's file.
+        done = self.container.run("/usr/bin/actorctl", "submit", "counter", "--address",
+                                  "127.0.0.1:7602")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertNotEqual(self.container.run(
+            "/usr/bin/actorctl", "health", "--address", SOCKET).returncode, 0)
+
+    def test_health_check_fails_when_the_daemon_stands(self):
+        self.container.signal(signal.SIGSTOP)
+        self.assertNotEqual(self.health_check().returncode, 0)
+        self.container.signal(signal.SIGCONT)
+
+
+class ConfigurationFileTest(ContainerTest):
+
+    variables = ["ACTORD_CONFIG=/srv/own.toml"]
+
+    def setUp(self):
+        add_own_folder()
+        super().setUp()
+
+    def test_a_file_takes_the_place_of_the_image_s(self):
+        self.assertEqual(self.actorctl("submit", "echo", "1", "--wait", "--address",
+                                       "127.0.0.1:7603"), "1")
 
 
 class ExternalCommandTest(ContainerTest):
@@ -250,7 +309,8 @@ def main():
     suite = unittest.TestSuite(
         unittest.defaultTestLoader.loadTestsFromTestCase(case)
         for case in [ImageConfigTest, ImageContentTest, DefaultCommandTest,
-                     OpenPortTest, ExternalCommandTest])
+                     OpenPortTest, EnvironmentTest, ConfigurationFileTest,
+                     ExternalCommandTest])
     result = unittest.TextTestRunner(verbosity=2).run(suite)
     failed = len(result.failures) + len(result.errors)
     print(f"{result.testsRun - failed} passed, {failed} failed", flush=True)

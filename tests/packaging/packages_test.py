@@ -128,6 +128,11 @@ class Packages(unittest.TestCase):
                            "/usr/share/man/man8/actord.8.gz",
                            "/usr/share/man/man5/actord.toml.5.gz",
                            "/usr/share/doc/actord/operations.md",
+                           "/usr/share/actord/compose.yaml",
+                           "/usr/share/actord/grafana/actord.json",
+                           "/usr/share/actord/kubernetes/actord.yaml",
+                           "/usr/share/actord/kubernetes/kustomization.yaml",
+                           "/usr/share/actord/prometheus/actord.rules.yml",
                            "/usr/share/doc/actord/sdk/reference.md"],
                 "actorctl": ["/usr/bin/actorctl", "/usr/share/man/man1/actorctl.1.gz",
                              "/usr/share/bash-completion/completions/actorctl",
@@ -145,6 +150,17 @@ class Packages(unittest.TestCase):
                 self.assertIn(file, files, package)
         self.assertEqual(self.control("actord", "conffiles").split(),
                          ["/etc/actord/actord.toml"])
+
+    def test_documents_lead_to_the_examples(self):
+        found = 0
+        folder = self.root / "usr/share/doc/actord"
+        for page in folder.rglob("*.md"):
+            text = page.read_text(encoding="utf-8")
+            self.assertNotIn("](../packaging/", text, page)
+            for link in re.findall(r"\]\((\.\./\.\./actord/[^)#]+)", text):
+                self.assertTrue((page.parent / link).exists(), f"{page}: {link}")
+                found += 1
+        self.assertGreaterEqual(found, 4)
 
     def test_programs_need_what_the_packages_depend_on(self):
         for package, libraries in {"actord": ["libgrpc++1.51", "librocksdb7.8", "libc6"],

@@ -1,7 +1,12 @@
 """The examples for Compose and Kubernetes, against the daemon and the image."""
 
+import json
+import os
+import pathlib
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
 import unittest
 import urllib.request
@@ -46,11 +51,14 @@ class Compose(EmptyCase):
         for name in self.service["environment"]:
             self.assertIn(f"env {name},", " ".join(text.split()))
         done = subprocess.run(
-            [places.ACTORD, *self.service["command"], "--print-config"],
-            capture_output=True, text=True, check=False,
-            env=places.clean_environment(**self.service["environment"]))
+            [places.ACTORD, "--print-config"], capture_output=True, text=True,
+            check=False, env=places.clean_environment(
+                ACTORD_CONFIG=str(PACKAGING / "image/actord.toml"),
+                **self.service["environment"]))
         self.assertEqual(done.stderr, "")
         config = tomllib.loads(done.stdout)
+        self.assertEqual(config["server"]["listen"], ["unix:/run/actord/actord.sock"])
+        self.assertEqual(config["plugins"]["directories"], ["/usr/lib/actord/plugins"])
         self.assertEqual(config["store"]["directory"], "/var/lib/actord/store")
         self.assertGreaterEqual(seconds(self.service["stop_grace_period"]),
                                 longest_end(config))
@@ -67,6 +75,80 @@ class Compose(EmptyCase):
             self.assertRegex(text, rf"install -d --owner 65532 .*{place}\b")
         self.assertEqual(self.service["cap_drop"], ["ALL"])
         self.assertTrue(self.service["read_only"])
+
+
+class Tools(EmptyCase):
+    """The examples, as the tools read them for which they are."""
+
+    def tool(self, *words, **options):
+        """The standard output of a tool; without it the test is skipped."""
+        if shutil.which(words[0]) is None:
+            why_not = f"there is no {words[0]}; ./dev setup test installs it"
+            # CTest looks for these words and shows the test as skipped.
+            print(f"EXAMPLES NOT TESTED: {why_not}", file=sys.stderr)
+            self.skipTest(why_not)
+        done = subprocess.run([str(word) for word in words], capture_output=True,
+                              text=True, check=False, timeout=60, **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_docker_compose_reads_the_file(self):
+        file = PACKAGING / "compose.yaml"
+        read = yaml.safe_load(self.tool("docker-compose", "--file", file, "config"))
+        written = yaml.safe_load(file.read_text())
+        service = read["services"]["actord"]
+        self.assertEqual(service.keys(), written["services"]["actord"].keys())
+        self.assertEqual(service["stop_grace_period"], "40s")
+        self.assertEqual(read["volumes"].keys(), written["volumes"].keys())
+
+    def kubectl(self, *words, **options):
+        return self.tool("kubectl", *words, env={
+            **os.environ, "KUBECONFIG": os.devnull, "HOME": str(self.directory)},
+            **options)
+
+    def test_kustomize_builds_the_folder(self):
+        folder = PACKAGING / "kubernetes"
+        built = {one["kind"]: one for one in
+                 yaml.safe_load_all(self.kubectl("kustomize", folder))}
+        written = {one["kind"]: one for one in
+                   yaml.safe_load_all((folder / "actord.yaml").read_text())}
+        self.assertEqual(built, written)
+
+    def test_kubectl_knows_each_field(self):
+        """These commands read an object into the type of its API, or make one, and
+        write what they have. A field that the type does not have is missing then."""
+        pods = ("set", "env", "--local", "READ=yes")
+        selectors = ("set", "selector", "--local", "app.kubernetes.io/name=actord")
+        budget = ("create", "poddisruptionbudget", "actord", "--dry-run=client",
+                  "--selector=app.kubernetes.io/name=actord", "--max-unavailable=1")
+        commands = {"StatefulSet": pods, "Service": selectors,
+                    "PodDisruptionBudget": budget}
+        read = {}
+        for written in yaml.safe_load_all(
+                (PACKAGING / "kubernetes/actord.yaml").read_text()):
+            kind = written["kind"]
+            if kind not in commands:
+                self.assertEqual((kind, *written), ("ConfigMap", "apiVersion", "kind",
+                                                    "metadata", "data"))
+                continue
+            file = self.text_file(yaml.safe_dump(written), f"{kind}.yaml")
+            source = () if commands[kind] is budget else ("-f", file)
+            read[kind] = json.loads(self.kubectl(*commands[kind], *source, "-o", "json"))
+            self.assert_has(read[kind]["spec"], written["spec"], kind)
+        self.assertEqual(read.keys(), commands.keys())
+
+    def assert_has(self, read, written, path):
+        """All that is written was read."""
+        if isinstance(written, dict):
+            for name, value in written.items():
+                self.assertIn(name, read, path)
+                self.assert_has(read[name], value, f"{path}.{name}")
+        elif isinstance(written, list):
+            self.assertEqual(len(read), len(written), path)
+            for number, value in enumerate(written):
+                self.assert_has(read[number], value, f"{path}[{number}]")
+        else:
+            self.assertEqual(read, written, path)
 
 
 class Kubernetes(EmptyCase):
@@ -90,7 +172,12 @@ class Kubernetes(EmptyCase):
         self.assertEqual(config["admin"]["listen"], [f"0.0.0.0:{self.ports['admin']}"])
         self.assertFalse(config["admin"]["api"])
         mounts = [mount["mountPath"] for mount in self.container["volumeMounts"]]
-        for path in (*self.container["args"][1:], config["tls"]["certificate"],
+        # The image's own configuration is where the pod mounts this one.
+        image = (places.SOURCE / "Dockerfile").read_text()
+        file = re.search(r"^ENV ACTORD_CONFIG=(\S+)$", image, re.M)[1]
+        self.assertEqual(list(self.of_kind["ConfigMap"]["data"]),
+                         [pathlib.Path(file).name])
+        for path in (file, config["tls"]["certificate"],
                      config["tls"]["key"], config["tls"]["client_ca"],
                      config["store"]["directory"], "/run/actord/actord.sock"):
             self.assertTrue(any(path.startswith(f"{mount}/") for mount in mounts), path)
