@@ -47,7 +47,7 @@ class ImageConfigTest(unittest.TestCase):
     def test_listens_where_no_stranger_comes(self):
         config = tomllib.loads(subprocess.run(
             ["chroot", ROOT, "/usr/bin/actord", "--print-config", "--config",
-             "/etc/actord/actord.toml"], env={"PATH": "/usr/bin"},
+             "/etc/actord/actord.toml"], env={"PATH": "/usr/sbin:/usr/bin"},
             capture_output=True, text=True, check=True).stdout)
         self.assertEqual(config["server"]["listen"], ["127.0.0.1:7600", SOCKET])
         self.assertFalse(config["server"]["insecure_listen"])
