@@ -25,9 +25,24 @@ std::string PresentableReason(const absl::Status& status) {
   return reason.empty() ? absl::StatusCodeToString(status.code()) : reason;
 }
 
+// Whether a process chose the code. It may have done something before, so the
+// code does not say that the call had no effect.
+bool IsOfProcess(const absl::Status& status) {
+  const std::string reason = runtime::ReasonOf(status);
+  return reason == runtime::reason::kCallFailed ||
+         reason == runtime::reason::kInitRefused;
+}
+
 bool IsRetryable(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kResourceExhausted ||
-         status.code() == absl::StatusCode::kUnavailable;
+  return (status.code() == absl::StatusCode::kResourceExhausted ||
+          status.code() == absl::StatusCode::kUnavailable) &&
+         !IsOfProcess(status);
+}
+
+// Whether the status names a field of the request.
+bool NamesField(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kInvalidArgument &&
+         runtime::ReasonOf(status) != runtime::reason::kCallFailed;
 }
 
 google::protobuf::Duration RetryDelay(const absl::Status& status) {
@@ -81,7 +96,7 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   details.set_code(static_cast<int>(status.code()));
   details.set_message(message);
   details.add_details()->PackFrom(MakeErrorInfo(status));
-  if (status.code() == absl::StatusCode::kInvalidArgument) {
+  if (NamesField(status)) {
     details.add_details()->PackFrom(MakeBadRequest(status, message));
   } else if (IsRetryable(status)) {
     details.add_details()->PackFrom(MakeRetryInfo(status));

@@ -4,7 +4,7 @@
 //
 // Every error carries an ErrorInfo (domain "actord", a stable reason).
 // INVALID_ARGUMENT adds a BadRequest, which names the field. RESOURCE_EXHAUSTED
-// and UNAVAILABLE add a RetryInfo.
+// and UNAVAILABLE add a RetryInfo, unless a process chose the code.
 //
 // Thread-safety: pure functions.
 #pragma once

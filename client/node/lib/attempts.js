@@ -112,6 +112,8 @@ export class Attempts {
 
   /** @param {ActordError} error */
   #pause(error) {
+    // The process has had the call. Older daemons name a delay even so.
+    if (error.reason === 'CALL_FAILED') return null;
     if (error.retryDelayMs !== null) {
       return error.retryDelayMs * Math.min(2 ** (this.#failed - 1), 16);
     }

@@ -27,7 +27,7 @@ export const CHANNEL_OPTIONS = {
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,
   'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 2000,
+  'grpc.max_reconnect_backoff_ms': 1000,
   // A client shares no connection with another client.
   'grpc.use_local_subchannel_pool': 1,
 };

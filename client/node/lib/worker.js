@@ -5,7 +5,7 @@ import { backoff, DEFAULT_TIMEOUT_MS, Deadline, LONGEST_TIMER_MS, pause }
 import { Client } from './client.js';
 import { ActordError, DeadlineExceeded, Unavailable, errorOfRpc } from './errors.js';
 import { checkOptions } from './options.js';
-import { TaskBook, completion, failure } from './tasks.js';
+import { Refuse, Retry, TaskBook, completion, failure } from './tasks.js';
 
 /**
  * @typedef {import('../types/index.js').WorkerOptions} WorkerOptions
@@ -221,6 +221,10 @@ export class Worker {
    * @param {Task} task @param {Command | undefined} command @param {unknown} error
    */
   #failureOf(task, command, error) {
+    if (!(error instanceof Refuse || error instanceof Retry || task.cancelled)) {
+      this.#warn(`${task.command}, attempt ${task.attempt}, of process ${task.pid} has `
+        + `failed: ${(error instanceof Error && error.stack) || error}`);
+    }
     try {
       return failure(task, command, error);
     } catch (mistake) { // a Refuse with no such code, for example

@@ -60,8 +60,8 @@ export interface WorkerOptions {
   /** The time that running tasks have after stop(); then other workers get them.
    * Default: 30,000; null: no limit. */
   stopTimeoutMs?: number | null;
-  /** Gets a line about each lost connection and refused answer. Default:
-   * console.warn. */
+  /** Gets a text about each lost connection, each refused answer, and each error that
+   * a function threw, but for Refuse and Retry. Default: console.warn. */
   onWarning?: (text: string) => void;
 }
 

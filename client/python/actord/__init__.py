@@ -50,3 +50,11 @@ __all__ = [
     "UnknownMethod", "UnknownProcessType", "Watch", "WatchEvent", "Worker", "Yield",
 ]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    """Imports `actord.aio` when it is first used."""
+    if name == "aio":
+        import importlib
+        return importlib.import_module("actord.aio")
+    raise AttributeError(f"module 'actord' has no attribute {name!r}")

@@ -82,6 +82,9 @@ class Attempts:
         return pause
 
     def _pause(self, error: errors.ActordError) -> float | None:
+        if error.reason == "CALL_FAILED":
+            # The process has had the call. Older daemons name a delay even so.
+            return None
         if error.retry_delay is not None:
             return float(error.retry_delay * min(2 ** (self._failed - 1), 16))
         if error.code == grpc.StatusCode.UNAVAILABLE and self._repeatable:

@@ -16,6 +16,10 @@ from actord.v1 import outcome_pb2, process_pb2, yield_pb2
 from actord.values import UNSET, Data, LabelFilter, Labels, Payload, Target
 from actord.watch import Watch
 
+# So that calls over a connection that breaks again and again are not repeated at
+# once.
+_SHORTEST_PAUSE_SECONDS = 0.05
+
 
 class Client(ConnectedClient):
     """A connection to a daemon. May be used by any number of threads.
@@ -253,9 +257,25 @@ class Client(ConnectedClient):
             except grpc.RpcError as error:
                 # A local, as `error` is gone at the end of the block.
                 failure = errors.of_rpc(error)
-            time.sleep(attempts.pause_after(failure))
+            self._pause(attempts.pause_after(failure), failure)
             if asks_first and failure.retry_delay is None:
                 lost = failure
+
+    def _pause(self, seconds: float, failure: errors.ActordError) -> None:
+        """Ends early when a lost connection is made again. gRPC's sync channel
+        connects only while somebody waits for it, and else seconds late."""
+        if failure.retry_delay is not None:
+            time.sleep(seconds)
+            return
+        time.sleep(min(seconds, _SHORTEST_PAUSE_SECONDS))
+        ready = grpc.channel_ready_future(
+            self.channel)  # type: ignore[no-untyped-call]
+        try:
+            ready.result(timeout=seconds)
+        except grpc.FutureTimeoutError:
+            pass
+        finally:
+            ready.cancel()
 
     def _knows_call_ids(self, timeout: float | None) -> bool:
         """Raises grpc.RpcError if there is no answer."""

@@ -292,7 +292,13 @@ def completion_with_error(token: str, message: str,
 
 def failure(task: Task, command: Command | None,
             error: BaseException) -> work_pb2.WorkRequest:
-    """The answer for an error that the function of a command has raised."""
+    """The answer for an error that the function of a command has raised. Logs it:
+    as a warning, unless the function raised it by intention or the task was
+    taken back."""
+    by_intention = isinstance(error, (Refuse, Retry)) or task.cancelled
+    logger.log(logging.INFO if by_intention else logging.WARNING,
+               "%s, attempt %d, of process %s has failed", task.command,
+               task.attempt, task.pid, exc_info=error)
     if isinstance(error, Refuse):
         return completion_with_error(task.token, str(error), error.code)
     text = str(error) if isinstance(error, Retry) else (

@@ -22,7 +22,7 @@ CHANNEL_OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     # How long an attempt to connect may take; a daemon that starts takes a while.
     ("grpc.min_reconnect_backoff_ms", 10_000),
-    ("grpc.max_reconnect_backoff_ms", 2000),
+    ("grpc.max_reconnect_backoff_ms", 1000),
 )
 
 # Each daemon that has this call knows the ids of calls. PERMISSION_DENIED says so,

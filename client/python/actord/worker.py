@@ -248,8 +248,6 @@ class Worker:
                 raise LookupError(f"the worker has no command {task.command}")
             request = completion(task, command.function(task))
         except BaseException as error:
-            logger.info("%s, attempt %d, of process %s has failed", task.command,
-                        task.attempt, task.pid, exc_info=True)
             request = failure(task, command, error)
         with self._lock:
             self._put(self._book.answer(task, request))

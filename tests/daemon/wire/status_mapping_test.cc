@@ -104,6 +104,23 @@ TEST(StatusMapping, CarriesTheRetryDelay) {
   EXPECT_EQ(standard->retry_delay().nanos(), 100'000'000);
 }
 
+// A process that has answered with an error may have acted before.
+TEST(StatusMapping, CodeOfAProcessSaysNothingAboutARepeat) {
+  for (const auto reason : {reason::kCallFailed, reason::kInitRefused}) {
+    const absl::Status chosen =
+        runtime::Error(StatusCode::kUnavailable, reason, "not today");
+    EXPECT_FALSE(
+        Find<google::rpc::RetryInfo>(ToGrpcStatus(chosen)).has_value());
+    v1::Refusal refusal;
+    WriteRefusal(chosen, &refusal);
+    EXPECT_FALSE(refusal.has_retry_delay());
+  }
+  EXPECT_FALSE(Find<google::rpc::BadRequest>(
+                   ToGrpcStatus(runtime::Error(StatusCode::kInvalidArgument,
+                                               reason::kCallFailed, "topic?")))
+                   .has_value());
+}
+
 TEST(StatusMapping, MessageIsValidAndFitsIntoTrailers) {
   const grpc::Status status = ToGrpcStatus(runtime::InvalidField(
       "input", reason::kInitRefused,

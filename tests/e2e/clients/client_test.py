@@ -9,6 +9,7 @@ import unittest
 import actord
 import grpc
 from actord.v1 import status_pb2, yield_pb2
+from harness.attack_case import machine_factor
 from harness.case import DaemonCase, StoreCase
 from harness.waiting import WAIT_SECONDS, eventually
 
@@ -317,6 +318,14 @@ class Errors(DaemonCase):
             actord.CallFailed, grpc.StatusCode.OUT_OF_RANGE, "CALL_FAILED",
             lambda: client.call(holder, "no", topic="error"))
         self.assertIsNone(failed.retry_delay)
+        # The process has had the call, so the code does not matter.
+        eventually(lambda: client.describe(holder).state == "IDLE", "rest")
+        before = client.describe(holder).steps
+        busy = self.assert_raises(
+            actord.CallFailed, code.UNAVAILABLE, "CALL_FAILED",
+            lambda: client.call(holder, topic="busy"))
+        self.assertIsNone(busy.retry_delay)
+        eventually(lambda: client.describe(holder).steps == before + 1, "one step")
         self.assert_raises(actord.DeadlineExceeded, code.DEADLINE_EXCEEDED, "",
                            lambda: client.call(holder, topic="never", timeout=0.1))
 
@@ -383,6 +392,30 @@ class Restarts(StoreCase):
         waiting.join(WAIT_SECONDS)
         self.assertEqual([int(outcome.text) for outcome in outcomes], sent)
         self.assertEqual(outcomes[0].receipt, "LOGGED")
+
+    def test_call_goes_on_soon_after_a_long_outage(self):
+        address = f"unix:{self.directory}/socket"
+        self.start_with = ("--listen", address)
+        self.start(exit_status=-signal.SIGKILL)
+        client = actord.Client(address, timeout=WAIT_SECONDS)
+        self.addCleanup(client.close)
+        client.submit("counter", "0", durability=actord.Durability.DURABLE)
+        self.daemon.signal(signal.SIGKILL)
+        self.daemon.wait()
+        answered = []
+
+        def submit():
+            client.submit("counter", "0", durability=actord.Durability.DURABLE)
+            answered.append(time.monotonic())
+
+        submitting = threading.Thread(target=submit)
+        submitting.start()
+        time.sleep(4)
+        self.start()
+        serves = time.monotonic()
+        submitting.join(WAIT_SECONDS)
+        self.assertEqual(len(answered), 1)
+        self.assertLess(answered[0] - serves, 4 * machine_factor())
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ class Tasks(DaemonCase, WorkerCase):
         def nothing_known(task):
             return object()
 
-        with worker:
+        with self.assertLogs("actord.worker", "WARNING") as logs, worker:
             ends = {name: self.outcome(self.yielding(self.client, f"manual.{name}"))
                     for name in ("refuse", "retry", "fail", "once", "large",
                                  "nothing_known")}
@@ -144,6 +144,11 @@ class Tasks(DaemonCase, WorkerCase):
                          "after 1 attempts: ValueError: broken")
         self.assertEqual(ends["large"]["code"], "INVALID_ARGUMENT")
         self.assertRegex(ends["nothing_known"]["message"], "TypeError")
+        failed = [line for line in logs.output if "manual.fail, attempt" in line]
+        self.assertEqual(len(failed), 3)
+        self.assertIn("ValueError: broken", failed[0])  # in the traceback
+        self.assertFalse([line for line in logs.output
+                          if "manual.refuse" in line or "manual.retry" in line])
 
     def test_leases_are_renewed_and_progress_is_kept(self):
         first = self.worker(self.client)

@@ -200,6 +200,9 @@ class Probe : public actord::Process {
       out.ReplyError(event.call(), actord::Code::kOutOfRange,
                      event.payload().bytes);
     }
+    if (topic == "busy") {
+      out.ReplyError(event.call(), actord::Code::kUnavailable, "not today");
+    }
     if (topic == "end") out.Done();
     if (topic == "late") out.Reply(kept_);
     // Calls the holder of the name and passes the answer on.

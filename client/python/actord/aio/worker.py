@@ -43,6 +43,9 @@ class Worker:
     def __init__(self, client: Client, *, name: str = "",
                  concurrency: int = DEFAULT_CONCURRENCY,
                  stop_timeout: float = DEFAULT_SECONDS) -> None:
+        if not isinstance(client, Client):
+            raise TypeError("actord.aio.Worker takes an actord.aio.Client, not "
+                            f"{client!r}")
         self._client = client
         self._commands: list[Command] = []
         self._book = TaskBook(self._commands, name, concurrency)
@@ -228,8 +231,6 @@ class Worker:
             if not task.cancelled and not self._closing:
                 request = failure(task, command, RuntimeError("cancelled"))
         except Exception as error:
-            logger.info("%s, attempt %d, of process %s has failed", task.command,
-                        task.attempt, task.pid, exc_info=True)
             request = failure(task, command, error)
         finally:
             self._running.pop(task.token, None)

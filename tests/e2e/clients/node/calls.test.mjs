@@ -286,6 +286,13 @@ test('each reason has its class', async (t) => {
   const failed = await fails(client.call(holder, 'no', { topic: 'error' }),
     actord.CallFailed, 'OUT_OF_RANGE', 'CALL_FAILED');
   assert.equal(failed.retryDelayMs, null);
+  // The process has had the call, so the code does not matter.
+  await eventually(async () => (await client.describe(holder)).state === 'IDLE', 'rest');
+  const before = (await client.describe(holder)).steps;
+  await fails(client.call(holder, '', { topic: 'busy' }), actord.CallFailed,
+    'UNAVAILABLE', 'CALL_FAILED');
+  await eventually(async () => (await client.describe(holder)).steps === before + 1,
+    'one step');
   await fails(client.call(holder, '', { topic: 'end' }), actord.CalleeEnded, 'ABORTED',
     'CALLEE_ENDED');
 });

@@ -110,6 +110,10 @@ test('errors are final or retried', async (t) => {
   assert.deepEqual(ends.retry, { code: 'OK', payload: 'third' });
   assert.deepEqual(attempts, [1, 2, 3]);
   assert.match(ends.fail.message, /after 3 attempts: RangeError: broken/);
+  const failed = worker.warnings.filter((text) => text.startsWith('manual.fail,'));
+  assert.equal(failed.length, 3);
+  assert.match(failed[0], /has failed: RangeError: broken\n +at /);
+  assert.ok(!worker.warnings.some((text) => /^manual\.(refuse|retry),/.test(text)));
   assert.match(ends.once.message, /after 1 attempts: RangeError: broken/);
   assert.equal(ends.large.code, 'INVALID_ARGUMENT');
   assert.match(ends.no_data.message, /TypeError/);
