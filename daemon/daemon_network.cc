@@ -161,6 +161,7 @@ std::string Daemon::Metrics(const AdminCounts& counts) const {
     metrics.journal_records = number(journal.records);
     metrics.journal_written = number(journal.written_bytes);
     metrics.journal_room_waits = number(journal.room_waits);
+    metrics.journal_unpublished_stalls = number(journal.unpublished_stalls);
   }
   metrics.admin_connections_open = number(counts.connections_open);
   metrics.admin_connections_refused = number(counts.connections_refused);

@@ -57,6 +57,10 @@
   TOTAL(journal_room_waits, "actord_journal_room_waits_total", \
         "How often a thread has waited for room in the journal's buffer. Only " \
         "with a store.") \
+  TOTAL(journal_unpublished_stalls, \
+        "actord_journal_unpublished_stalls_total", \
+        "How often the journal has waited 100 ms for a thread that was " \
+        "writing a record into its buffer. Only with a store.") \
   GAUGE(admin_connections_open, "actord_admin_connections_open", \
         "Open connections to the admin port.") \
   TOTAL(admin_connections_refused, "actord_admin_connections_refused_total", \

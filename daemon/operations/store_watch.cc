@@ -19,6 +19,8 @@ StoreWatch::Parts StoreWatch::PartsOf(runtime::OpenedStore& store,
   return {.sync_running_ns =
               [&store] { return store.journal().Stats().sync_running_ns; },
           .is_full = [&store] { return store.IsFull(); },
+          .unpublished_stalls =
+              [&store] { return store.journal().Stats().unpublished_stalls; },
           .set_serving = std::move(set_serving)};
 }
 
@@ -55,6 +57,7 @@ void StoreWatch::Run() {
 void StoreWatch::Look() {
   LookForHang();
   LookForRoom();
+  LookForStalls();
 }
 
 void StoreWatch::LookForHang() {
@@ -89,6 +92,19 @@ void StoreWatch::LookForRoom() {
   } else {
     logger_.Info("the disk of the store has room again");
   }
+}
+
+void StoreWatch::LookForStalls() {
+  const uint64_t stalls = parts_.unpublished_stalls();
+  const uint64_t more = stalls - std::exchange(stalls_, stalls);
+  if (more == 0) return;
+  logger_.Warning(absl::StrCat(
+      "the journal has waited more than 100 ms for a thread that was writing a "
+      "record, ",
+      more, more == 1 ? " time" : " times", " since the last look and ", stalls,
+      " since the start. All durable work waited meanwhile. Such a thread gets "
+      "no processor: give the daemon more processor time, and look whether its "
+      "memory is swapped out"));
 }
 
 }  // namespace actord::daemon

@@ -1,6 +1,7 @@
 // Tells operators and load balancers when the disk of the store hangs or is
-// full. While it hangs, health checks say NOT_SERVING: answers for durable
-// processes wait for the disk.
+// full, and when the journal had to wait for a thread of the daemon. While the
+// disk hangs, health checks say NOT_SERVING: answers for durable processes wait
+// for the disk.
 //
 // Thread-safety: Look from one thread at a time; Start, Stop and the destructor
 // are for one thread.
@@ -28,6 +29,8 @@ class StoreWatch {
     // How long the running write or sync has taken; 0: none is running.
     std::function<uint64_t()> sync_running_ns;
     std::function<bool()> is_full;
+    // How often a reservation was not published for 100 ms (JournalStats).
+    std::function<uint64_t()> unpublished_stalls;
     std::function<void(bool)> set_serving;
   };
   // `store` is borrowed.
@@ -50,6 +53,7 @@ class StoreWatch {
   void Run();
   void LookForHang();
   void LookForRoom();
+  void LookForStalls();
 
   const Parts parts_;
   Logger& logger_;
@@ -57,6 +61,7 @@ class StoreWatch {
   // How long the write or sync had taken when the last line was logged.
   uint64_t logged_ns_ = 0;
   bool is_full_ = false;
+  uint64_t stalls_ = 0;  // that the log has
   // Stop writes it, the thread reads it. Relaxed: the parker orders the write
   // before the read.
   std::atomic<bool> stopping_{false};

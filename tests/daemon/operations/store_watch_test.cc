@@ -24,11 +24,13 @@ class StoreWatchTest : public ::testing::Test {
 
   uint64_t running_ns_ = 0;
   bool is_full_ = false;
+  uint64_t stalls_ = 0;
   std::vector<bool> serving_;
   Logger logger_{LogFormat::kConsole, runtime::LogLevel::kInfo};
   StoreWatch watch_{
       {.sync_running_ns = [this] { return running_ns_; },
        .is_full = [this] { return is_full_; },
+       .unpublished_stalls = [this] { return stalls_; },
        .set_serving = [this](bool on) { serving_.push_back(on); }},
       logger_};
 };
@@ -58,6 +60,18 @@ TEST_F(StoreWatchTest, FullStoreIsLoggedOnceAndServesOn) {
   is_full_ = false;
   EXPECT_NE(LookAt(0).find("has room again"), std::string::npos);
   EXPECT_EQ(serving_, Told{});
+}
+
+TEST_F(StoreWatchTest, StallsOfTheJournalAreLoggedAsTheyCome) {
+  EXPECT_EQ(LookAt(0), "");
+  stalls_ = 1;
+  EXPECT_NE(LookAt(0).find("1 time since the last look and 1 since the start"),
+            std::string::npos);
+  EXPECT_EQ(LookAt(0), "") << "each stall is logged once";
+  stalls_ = 4;
+  EXPECT_NE(LookAt(0).find("3 times since the last look and 4 since the start"),
+            std::string::npos);
+  EXPECT_EQ(serving_, Told{}) << "the daemon serves on";
 }
 
 }  // namespace
