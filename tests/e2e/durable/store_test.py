@@ -112,7 +112,8 @@ class Store(StoreCase):
             byte = file.read(1)
             file.seek(4096 + 100)
             file.write(bytes([byte[0] ^ 1]))
-        with self.assertRaisesRegex(RuntimeError, "actord ended with 78"):
+        with self.assertRaisesRegex(
+                RuntimeError, f"(?s)actord ended with 78.*{segment.name}, offset 4096: "):
             self.start_daemon("--store", self.store)
 
     def test_slash_at_the_end_of_a_new_store(self):
