@@ -242,7 +242,7 @@ class Client(ConnectedClient):
         except grpc.RpcError as error:
             if error.code() in wire.NO_ANSWER:
                 raise
-            return error.code() != grpc.StatusCode.UNIMPLEMENTED
+            return bool(error.code() != grpc.StatusCode.UNIMPLEMENTED)
         return True
 
     async def _pages(self, call: Callable[..., Any], request: Any,
