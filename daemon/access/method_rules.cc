@@ -17,10 +17,13 @@ using enum identity::Permission;
 constexpr uint32_t kRequestsOfList = 10;
 
 // Every role that may submit or send may see payloads, too (a test checks it).
-// So outcomes in SubmitStream and answers of Call need no rule of their own.
+// So outcomes in SubmitStream and Run, and answers of Call, need no rule of
+// their own. Every role that may send may submit, too (tested as well), so a
+// Call that starts a process needs none either.
 constexpr MethodRule kRules[] = {
     {.method = "Submit", .needs = kSubmit},
     {.method = "SubmitStream", .needs = kSubmit},
+    {.method = "Run", .needs = kSubmit},
     {.method = "Send", .needs = kSend},
     {.method = "SendStream", .needs = kSend},
     {.method = "Call", .needs = kSend},

@@ -18,6 +18,7 @@ ActorService::ActorService(const ServiceContext& context)
       started_ns_(context.clock.MonotonicNs()),
       started_unix_ns_(context.clock.UnixNs()) {
   Route("Submit", &ActorService::Submit);
+  Route("Run", &ActorService::Run);
   Route("Send", &ActorService::Send);
   Route("SendStream", &ActorService::SendStream);
   Route("SubmitStream", &ActorService::SubmitStream);

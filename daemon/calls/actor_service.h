@@ -19,6 +19,8 @@
 #include "daemon/access/access_control.h"
 #include "daemon/access/audit.h"
 #include "daemon/calls/routed_service.h"
+#include "daemon/calls/starts/run_wait.h"
+#include "daemon/calls/starts/start_or_call.h"
 #include "daemon/calls/waits.h"
 #include "daemon/connections/connections.h"
 #include "daemon/counters/stats.h"
@@ -111,8 +113,11 @@ class ActorService final : public RoutedService {
               UnaryAnswer<v1::SubmitResponse> answer);
   void Send(const Caller& caller, v1::SendRequest& request,
             UnaryAnswer<v1::SendResponse> answer);
+  absl::StatusOr<RunWait> Run(const Caller& caller, v1::RunRequest& request);
   absl::StatusOr<ReplyWait> Call(const Caller& caller,
                                  v1::CallRequest& request);
+  absl::StatusOr<ReplyWait> StartOrCallWait(const Caller& caller,
+                                            StartOrCall::Order order);
   absl::Status ListNames(const Caller& caller, v1::ListNamesRequest& request,
                          v1::ListNamesResponse& response);
   absl::StatusOr<OutcomeWait> Await(const Caller& caller,

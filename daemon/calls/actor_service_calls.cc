@@ -1,6 +1,7 @@
 // Calls to processes, the list of calls without an answer, and the list of
 // names.
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -99,6 +100,13 @@ absl::StatusOr<ReplyWait> ActorService::Call(const Caller& caller,
                        caller.access().sees());
     }
   }
+  if (request.has_start_if_absent()) {
+    auto start =
+        ReadStartIfAbsent(&request, payload_limit(), to, !id.id.empty());
+    if (!start.ok()) return start.status();
+    return StartOrCallWait(caller, {*std::move(start), std::move(message),
+                                    std::move(id), caller.trace()});
+  }
   const absl::StatusOr<runtime::Pid> pid =
       Resolve(runtime_, caller.access(), to);
   if (!pid.ok()) return pid.status();
@@ -106,6 +114,19 @@ absl::StatusOr<ReplyWait> ActorService::Call(const Caller& caller,
   if (!status.ok()) return status;
   return ReplyWait(runtime_, *pid, std::move(message), std::move(id),
                    caller.access().sees());
+}
+
+// Whatever process holds the name, the caller needs the rights to start its own
+// and to send to it.
+absl::StatusOr<ReplyWait> ActorService::StartOrCallWait(
+    const Caller& caller, StartOrCall::Order order) {
+  const Access& access = caller.access();
+  absl::Status status = access.MaySubmit(order.start.process_type);
+  if (status.ok()) status = access.MaySend(order.start.process_type);
+  if (!status.ok()) return status;
+  order.start.owner = access.owner();
+  return ReplyWait(std::make_shared<StartOrCall>(runtime_, context_.catalog,
+                                                 access, std::move(order)));
 }
 
 absl::Status ActorService::ListNames(const Caller& caller,
@@ -138,8 +159,16 @@ absl::Status ActorService::ListCalls(const Caller& caller,
   runtime::CallFilter filter;
   filter.by = caller.access().sees();
   Paging paging;
-  absl::Status status = ReadListCalls(request, runtime_.options().incarnation,
-                                      context_.clock.UnixNs(), filter, paging);
+  absl::Status status =
+      ResolveName(runtime_, caller.access(), "pid", request.mutable_pid());
+  if (status.ok()) {
+    status = ResolveName(runtime_, caller.access(), "callee_pid",
+                         request.mutable_callee_pid());
+  }
+  if (status.ok()) {
+    status = ReadListCalls(request, runtime_.options().incarnation,
+                           context_.clock.UnixNs(), filter, paging);
+  }
   if (!status.ok()) return status;
   const runtime::CallPage page =
       runtime_.ListCalls(filter, paging.position, paging.page_size);

@@ -17,7 +17,11 @@ absl::Status ActorService::ListDeadLetters(
   runtime::DeadLetterQuery query;
   query.by = caller.access().sees();
   uint64_t scope = 0;
-  absl::Status status = ReadListDeadLetters(request, incarnation, query, scope);
+  absl::Status status = ResolveName(runtime_, caller.access(), "to_pid",
+                                    request.mutable_to_pid());
+  if (status.ok()) {
+    status = ReadListDeadLetters(request, incarnation, query, scope);
+  }
   if (!status.ok()) return status;
   runtime::DeadLetterPage page = runtime_.dead_letters().List(query);
   const bool hides_payloads = caller.access().HidesPayloads();

@@ -1,11 +1,13 @@
 // Starting, messaging, awaiting, ending and listing processes.
 #include <string>
+#include <utility>
 
 #include "daemon/calls/actor_service.h"
 #include "daemon/operations/carry_out.h"
 #include "daemon/operations/find_process.h"
 #include "daemon/plugins/near_type.h"
 #include "daemon/wire/page_token.h"
+#include "daemon/wire/proto_check.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
 
@@ -21,12 +23,8 @@ void ActorService::Submit(const Caller& caller, v1::SubmitRequest& request,
                      bool delivered) {
                    v1::SubmitResponse response;
                    if (pid.ok()) {
-                     response.set_pid(runtime::FormatPid(*pid));
-                     response.set_durability(DurabilityOf(*pid));
-                     response.set_receipt(ReceiptOf(*pid));
+                     WriteSubmitted(*pid, duplicate, delivered, &response);
                    }
-                   response.set_duplicate(duplicate);
-                   response.set_delivered(delivered);
                    answer.Finish(pid.ok() ? pid.status()
                                           : NameNearType(pid.status(), catalog),
                                  response);
@@ -46,6 +44,14 @@ void ActorService::Send(const Caller& caller, v1::SendRequest& request,
                  response.set_refused(sent.refused);
                  answer.Finish(status, response);
                });
+}
+
+absl::StatusOr<RunWait> ActorService::Run(const Caller& caller,
+                                          v1::RunRequest& request) {
+  if (!request.has_submit()) return Wrong("submit", "is required");
+  return RunWait(
+      {runtime_, context_.clock, context_.catalog, context_.request_ids},
+      caller.access(), caller.deadline(), std::move(*request.mutable_submit()));
 }
 
 absl::StatusOr<OutcomeWait> ActorService::Await(const Caller& caller,
@@ -135,8 +141,12 @@ absl::Status ActorService::ListProcesses(const Caller& caller,
   runtime::ProcessFilter filter;
   filter.by = caller.access().sees();
   Paging paging;
-  absl::Status status = ReadListProcesses(
-      request, runtime_.options().incarnation, filter, paging);
+  absl::Status status = ResolveName(runtime_, caller.access(), "parent_pid",
+                                    request.mutable_parent_pid());
+  if (status.ok()) {
+    status = ReadListProcesses(request, runtime_.options().incarnation, filter,
+                               paging);
+  }
   if (!status.ok()) return status;
   const runtime::ProcessPage page = runtime_.ListProcesses(
       filter, static_cast<uint32_t>(paging.position), paging.page_size);

@@ -31,9 +31,13 @@ std::shared_ptr<daemon::SubmitStream> ActorService::SubmitStream(
 
 absl::StatusOr<std::shared_ptr<WatchStream>> ActorService::WatchProcesses(
     const Caller& caller, const v1::WatchProcessesRequest& request) {
+  v1::WatchProcessesRequest resolved = request;
+  absl::Status found = ResolveName(runtime_, caller.access(), "parent_pid",
+                                   resolved.mutable_parent_pid());
+  if (!found.ok()) return found;
   absl::StatusOr<WatchOrder> order =
-      ReadWatch(request, runtime_.options().incarnation, caller.access().sees(),
-                caller.access().sees_name());
+      ReadWatch(resolved, runtime_.options().incarnation,
+                caller.access().sees(), caller.access().sees_name());
   if (!order.ok()) return order.status();
   auto stream =
       std::make_shared<WatchStream>(runtime_, streams_, caller.access());

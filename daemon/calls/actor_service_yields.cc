@@ -7,6 +7,7 @@
 #include "daemon/calls/actor_service.h"
 #include "daemon/links/link_request.h"
 #include "daemon/operations/carry_out.h"
+#include "daemon/operations/find_process.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
@@ -84,7 +85,11 @@ absl::Status ActorService::ListYields(const Caller& caller,
   filter.by = caller.access().sees();
   Paging paging;
   absl::Status status =
-      ReadListYields(request, runtime_.options().incarnation, filter, paging);
+      ResolveName(runtime_, caller.access(), "pid", request.mutable_pid());
+  if (status.ok()) {
+    status =
+        ReadListYields(request, runtime_.options().incarnation, filter, paging);
+  }
   if (!status.ok()) return status;
   runtime::YieldPage page = runtime_.ListYields(
       filter, paging.position, paging.page_size, kMaxPageBytes);

@@ -9,6 +9,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -116,6 +117,11 @@ class WaitingCall final : private grpc::ServerUnaryReactor,
  private:
   WaitingCall(Wait wait, const Access& access, AnswerPlace place)
       : wait_(std::move(wait)), access_(access), place_(std::move(place)) {}
+
+  void Started(const std::string& pid) override {
+    place_.context.AddInitialMetadata("actord-pid", pid);
+    StartSendInitialMetadata();
+  }
 
   // A caller whose token has been revoked in the meantime does not get the
   // response.

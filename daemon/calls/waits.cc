@@ -20,6 +20,7 @@ void OutcomeWait::Start(WaitEnd<Response>* end) {
 }
 
 void ReplyWait::Start(WaitEnd<Response>* end) {
+  if (start_ != nullptr) return start_->Start(end);
   // Releases the payload before the wait, which may be long.
   const runtime::Message message = std::exchange(message_, {});
   if (!message_id_.id.empty()) {
@@ -28,12 +29,7 @@ void ReplyWait::Start(WaitEnd<Response>* end) {
         [end](absl::StatusOr<runtime::CallReply> answer) {
           v1::CallResponse response;
           const absl::Status status = answer.status();
-          if (status.ok()) {
-            response.set_pid(runtime::FormatPid(answer->pid));
-            response.set_duplicate(answer->duplicate);
-            response.set_receipt(ReceiptOf(answer->pid));
-            WritePayload(std::move(answer->result), response.mutable_result());
-          }
+          if (status.ok()) WriteReply(*std::move(answer), &response);
           end->Finish(status, response);
         },
         by_);
@@ -45,9 +41,7 @@ void ReplyWait::Start(WaitEnd<Response>* end) {
         v1::CallResponse response;
         const absl::Status status = answer.status();
         if (status.ok()) {
-          response.set_pid(runtime::FormatPid(pid_));
-          response.set_receipt(ReceiptOf(pid_));
-          WritePayload(*std::move(answer), response.mutable_result());
+          WriteReply({.pid = pid_, .result = *std::move(answer)}, &response);
         }
         end->Finish(status, response);
       },

@@ -10,10 +10,12 @@
 // Ownership: borrows the runtime and, from Start on, the end.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/process.pb.h"
+#include "daemon/calls/starts/start_or_call.h"
 #include "daemon/calls/wait_end.h"
 #include "runtime/runtime.h"
 
@@ -55,16 +57,24 @@ class ReplyWait {
         message_id_(std::move(message_id)),
         by_(by) {}
 
+  // Of a call that starts its process if it is absent.
+  explicit ReplyWait(std::shared_ptr<StartOrCall> start)
+      : start_(std::move(start)) {}
+
   void Start(WaitEnd<Response>* end);
-  bool TakeBack() { return runtime_->CancelCall(id_); }
+  bool TakeBack() {
+    return start_ == nullptr ? runtime_->CancelCall(id_) : start_->TakeBack();
+  }
 
  private:
-  runtime::Runtime* runtime_;
+  runtime::Runtime* runtime_ = nullptr;
   runtime::Pid pid_;
   runtime::Message message_;  // empty from Start on
   runtime::RequestId message_id_;
-  runtime::Owner by_;
+  runtime::Owner by_ = runtime::Owner::kNobody;
   runtime::Runtime::CallId id_ = 0;
+  // Null: the call starts nothing. Otherwise used alone.
+  std::shared_ptr<StartOrCall> start_;
 };
 
 }  // namespace actord::daemon

@@ -43,6 +43,16 @@ absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
   return Resolve(runtime, access, *address);
 }
 
+absl::Status ResolveName(const runtime::Runtime& runtime, const Access& access,
+                         std::string_view field, std::string* text) {
+  if (text->empty() || text->front() != '@') return absl::OkStatus();
+  const absl::StatusOr<runtime::Pid> pid =
+      FindProcess(runtime, access, field, *text);
+  if (!pid.ok()) return pid.status();
+  *text = runtime::FormatPid(*pid);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<runtime::Pid> FindControlled(const runtime::Runtime& runtime,
                                             const Access& access,
                                             std::string_view field,

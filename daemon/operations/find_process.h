@@ -34,6 +34,10 @@ absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
                                          const Access& access,
                                          std::string_view field,
                                          const std::string& text);
+// Replaces a name in `text` by the PID of its holder, for a filter by a PID.
+// Leaves any other text as it is. `field`: for the error.
+absl::Status ResolveName(const runtime::Runtime& runtime, const Access& access,
+                         std::string_view field, std::string* text);
 // FindProcess for a call that controls the process. PERMISSION_DENIED
 // (ROLE_NOT_ALLOWED): the caller sees the process and may not control it.
 absl::StatusOr<runtime::Pid> FindControlled(const runtime::Runtime& runtime,

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
@@ -50,6 +51,16 @@ absl::Status InField(std::string_view field, const absl::Status& status) {
   return runtime::InvalidField(
       field, runtime::ReasonOf(status),
       absl::StrCat(std::string(field), ": ", status.message()));
+}
+
+absl::Status Below(std::string_view field, const absl::Status& status) {
+  const std::string inner = runtime::FieldOf(status);
+  if (!absl::IsInvalidArgument(status) || inner.empty()) return status;
+  const std::string prefix = absl::StrCat(ToAbsl(field), ".");
+  const bool names_field = absl::StartsWith(status.message(), inner);
+  return runtime::InvalidField(
+      absl::StrCat(prefix, inner), runtime::ReasonOf(status),
+      absl::StrCat(names_field ? prefix : "", status.message()));
 }
 
 absl::StatusOr<Address> ReadAddress(std::string_view field,

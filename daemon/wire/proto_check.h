@@ -28,6 +28,11 @@ absl::Status CheckLength(std::string_view field, const std::string& text,
 // Turns an error of a runtime parser into an error about `field`.
 absl::Status InField(std::string_view field, const absl::Status& status);
 
+// An error about a field of the message `field`, as an error about a field of
+// the request: its field becomes "FIELD.ITS_FIELD". Other errors are returned
+// unchanged.
+absl::Status Below(std::string_view field, const absl::Status& status);
+
 // The address of a process: a PID, or a name that the process holds. Of a
 // message also the name of a group.
 struct Address {

@@ -83,6 +83,35 @@ absl::Status TakeMessages(v1::SubmitRequest* request,
   return absl::OkStatus();
 }
 
+// Checks the fields that a call fills itself.
+absl::Status CheckStart(const v1::SubmitRequest& start, bool has_message_id) {
+  const auto unset = [](std::string_view field, bool is_unset,
+                        std::string_view why) {
+    return is_unset ? absl::OkStatus()
+                    : Wrong(field, absl::StrCat("must not be set: ",
+                                                runtime::ToAbsl(why)));
+  };
+  absl::Status status =
+      unset("name", start.name().empty(), "the process gets the name in pid");
+  status.Update(unset("request_id", start.request_id().empty(),
+                      "the name keeps a repeated call from starting another "
+                      "process"));
+  status.Update(
+      unset("messages", start.messages().empty(), "the process gets the call"));
+  status.Update(unset("on_name_conflict", start.on_name_conflict() == 0,
+                      "the holder of the name is called"));
+  status.Update(unset("traceparent",
+                      start.traceparent().empty() && start.tracestate().empty(),
+                      "the trace is that of the call"));
+  if (status.ok() && has_message_id &&
+      start.durability() == v1::DURABILITY_VOLATILE) {
+    return Wrong("durability",
+                 "must not be VOLATILE in a call with message_id, which only a "
+                 "durable process takes");
+  }
+  return status;
+}
+
 }  // namespace
 
 absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
@@ -183,6 +212,29 @@ absl::Status ReadCall(v1::CallRequest* request,
       request, payload_limit, ReadAddress("pid", request->pid()), to, message);
   if (!status.ok()) return status;
   return CheckLength("message_id", request->message_id(), kMaxRequestIdBytes);
+}
+
+absl::StatusOr<runtime::SubmitRequest> ReadStartIfAbsent(
+    v1::CallRequest* request, const runtime::PayloadLimit& payload_limit,
+    const Address& to, bool has_id) {
+  constexpr std::string_view kField = "start_if_absent";
+  if (to.name.empty() || to.owner.has_value()) {
+    return Wrong("pid",
+                 "must be @ and a name, without an owner, in a call with "
+                 "start_if_absent");
+  }
+  v1::SubmitRequest& start = *request->mutable_start_if_absent();
+  absl::Status status = CheckStart(start, has_id);
+  if (!status.ok()) return Below(kField, status);
+  absl::StatusOr<runtime::SubmitRequest> read =
+      ReadSubmit(&start, payload_limit);
+  if (!read.ok()) return Below(kField, read.status());
+  read->name = to.name;
+  if (has_id) {
+    read->durable = true;
+    read->durable_if_possible = false;
+  }
+  return read;
 }
 
 absl::Status CheckBatch(std::string_view field, int items) {

@@ -44,6 +44,12 @@ absl::Status ReadSend(v1::SendRequest* request,
 absl::Status ReadCall(v1::CallRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message);
+// Reads the process that a call to `to` starts if no process holds the name.
+// Precondition: the request has it. `has_id`: the call has a message_id, so the
+// process must be durable. The owner is not set.
+absl::StatusOr<runtime::SubmitRequest> ReadStartIfAbsent(
+    v1::CallRequest* request, const runtime::PayloadLimit& payload_limit,
+    const Address& to, bool has_id);
 // Checks that a stream request does not have too many items in `field`.
 absl::Status CheckBatch(std::string_view field, int items);
 // Returns true if the messages of the request are to be delivered to the holder

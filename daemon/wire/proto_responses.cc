@@ -122,6 +122,22 @@ void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
   proto->set_steps(outcome.steps);
 }
 
+void WriteSubmitted(const runtime::Pid& pid, bool duplicate, bool delivered,
+                    v1::SubmitResponse* proto) {
+  proto->set_pid(runtime::FormatPid(pid));
+  proto->set_durability(DurabilityOf(pid));
+  proto->set_receipt(ReceiptOf(pid));
+  proto->set_duplicate(duplicate);
+  proto->set_delivered(delivered);
+}
+
+void WriteReply(runtime::CallReply reply, v1::CallResponse* proto) {
+  proto->set_pid(runtime::FormatPid(reply.pid));
+  proto->set_duplicate(reply.duplicate);
+  proto->set_receipt(ReceiptOf(reply.pid));
+  WritePayload(std::move(reply.result), proto->mutable_result());
+}
+
 v1::Durability DurabilityOf(const runtime::Pid& pid) {
   return runtime::IsHomePid(pid) ? v1::DURABILITY_DURABLE
                                  : v1::DURABILITY_VOLATILE;

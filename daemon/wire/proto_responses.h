@@ -26,6 +26,12 @@ void WriteFailure(runtime::EndKind kind, absl::StatusCode code,
                   std::string_view message, v1::Failure* proto);
 void WriteOutcome(const runtime::Pid& pid, runtime::Outcome outcome,
                   v1::Outcome* proto);
+// Writes the answer to a submission. `delivered`: the process holds the name
+// and has the messages.
+void WriteSubmitted(const runtime::Pid& pid, bool duplicate, bool delivered,
+                    v1::SubmitResponse* proto);
+// Writes the answer to a call.
+void WriteReply(runtime::CallReply reply, v1::CallResponse* proto);
 // Whether the process `pid` is VOLATILE or DURABLE.
 v1::Durability DurabilityOf(const runtime::Pid& pid);
 // The receipt of an acknowledgement, which waits for the disk if `is_durable`.

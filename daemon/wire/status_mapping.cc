@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "daemon/wire/proto_time.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -13,6 +14,9 @@
 
 namespace actord::daemon {
 namespace {
+
+// The key of the payload that WithPid adds.
+constexpr char kStartedKey[] = "actord/started";
 
 // Makes a message valid UTF-8 and cuts it, because a message may contain text
 // from a plugin or a client.
@@ -50,12 +54,20 @@ google::protobuf::Duration RetryDelay(const absl::Status& status) {
       runtime::RetryDelayOf(status).value_or(kDefaultRetryDelay));
 }
 
+// The process that the error names; "": none.
+std::string PidOf(const absl::Status& status) {
+  std::string holder = runtime::HolderOf(status);
+  if (!holder.empty()) return holder;
+  const auto started = status.GetPayload(kStartedKey);
+  return started ? std::string(*started) : std::string();
+}
+
 google::rpc::ErrorInfo MakeErrorInfo(const absl::Status& status) {
   google::rpc::ErrorInfo info;
   info.set_reason(PresentableReason(status));
   info.set_domain(std::string(kErrorDomain));
-  if (std::string holder = runtime::HolderOf(status); !holder.empty()) {
-    (*info.mutable_metadata())["pid"] = std::move(holder);
+  if (std::string pid = PidOf(status); !pid.empty()) {
+    (*info.mutable_metadata())["pid"] = std::move(pid);
   }
   if (std::string end = runtime::CalleeEndOf(status); !end.empty()) {
     (*info.mutable_metadata())["end"] = std::move(end);
@@ -89,6 +101,13 @@ google::rpc::RetryInfo MakeRetryInfo(const absl::Status& status) {
 
 }  // namespace
 
+absl::Status WithPid(absl::Status status, const runtime::Pid& pid) {
+  if (!status.ok()) {
+    status.SetPayload(kStartedKey, absl::Cord(runtime::FormatPid(pid)));
+  }
+  return status;
+}
+
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   const std::string message = Presentable(status.message());
@@ -112,7 +131,7 @@ void WriteRefusal(const absl::Status& status, v1::Refusal* proto) {
   proto->set_reason(PresentableReason(status));
   proto->set_message(Presentable(status.message()));
   proto->set_field(runtime::FieldOf(status));
-  proto->set_pid(runtime::HolderOf(status));
+  proto->set_pid(PidOf(status));
   if (IsRetryable(status)) *proto->mutable_retry_delay() = RetryDelay(status);
 }
 

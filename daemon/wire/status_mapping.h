@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "actord/v1/stream.pb.h"
+#include "runtime/process/pid.h"
 
 namespace actord::daemon {
 
@@ -26,6 +27,10 @@ inline constexpr absl::Duration kDefaultRetryDelay = absl::Milliseconds(100);
 // three times, in encodings that enlarge it, and clients accept 8 KiB of
 // trailers.
 inline constexpr size_t kMaxErrorMessageBytes = 1024;
+
+// The error of a call that has started this process: the ErrorInfo names it,
+// unless the error names a process already. OK stays OK.
+absl::Status WithPid(absl::Status status, const runtime::Pid& pid);
 
 // `status` usually comes from runtime::Error or a similar function. A status
 // without a reason gets the name of its code ("INTERNAL") as the reason.

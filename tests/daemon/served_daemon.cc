@@ -128,6 +128,12 @@ std::string ReasonIn(const grpc::Status& status) {
   return DetailIn<google::rpc::ErrorInfo>(status).reason();
 }
 
+std::string PidIn(const grpc::Status& status) {
+  const auto info = DetailIn<google::rpc::ErrorInfo>(status);
+  const auto pid = info.metadata().find("pid");
+  return pid == info.metadata().end() ? "" : pid->second;
+}
+
 std::string FieldIn(const grpc::Status& status) {
   const auto bad = DetailIn<google::rpc::BadRequest>(status);
   return bad.field_violations_size() == 0 ? ""

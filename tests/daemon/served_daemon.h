@@ -63,6 +63,8 @@ class ServedDaemon {
 
 // The reason in a status's details; "" if there is none.
 std::string ReasonIn(const grpc::Status& status);
+// The PID in a status's details; "" if there is none.
+std::string PidIn(const grpc::Status& status);
 // The field in a status's details; "" if there is none.
 std::string FieldIn(const grpc::Status& status);
 

@@ -9,6 +9,7 @@
 
 #include "daemon/links/link_request.h"
 #include "daemon/links/yield_link.h"
+#include "daemon/wire/proto_check.h"
 #include "daemon/wire/proto_dead_letters.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_watch.h"
@@ -111,6 +112,48 @@ TEST(RequestFuzz, Send) {
     EXPECT_LE(message.topic.size(), 255u);
     ExpectWithinLimits(message.payload);
     return status;
+  });
+}
+
+TEST(RequestFuzz, Call) {
+  v1::CallRequest seed;
+  seed.set_pid("@orders/17");
+  seed.set_topic("add");
+  seed.mutable_payload()->set_data("data");
+  seed.set_message_id("id");
+  v1::SubmitRequest& start = *seed.mutable_start_if_absent();
+  start.set_process_type("order");
+  start.mutable_input()->set_data("{}");
+  start.set_priority(3);
+  start.set_durability(v1::DURABILITY_DURABLE);
+  (*start.mutable_labels())["tenant"] = "acme";
+  FuzzRequest(seed, [](v1::CallRequest* request) {
+    const bool is_once = !request->message_id().empty();
+    Address to;
+    runtime::Message message;
+    absl::Status status = ReadCall(request, kMaxPayload, to, message);
+    if (!status.ok()) return status;
+    EXPECT_FALSE(to.is_group);
+    ExpectWithinLimits(message.payload);
+    if (!request->has_start_if_absent()) return status;
+    const auto started = ReadStartIfAbsent(request, kMaxPayload, to, is_once);
+    if (!started.ok()) return started.status();
+    EXPECT_EQ(started->name, to.name);
+    EXPECT_TRUE(IsName(started->name));
+    EXPECT_TRUE(started->messages.empty());
+    EXPECT_TRUE(started->durable || !is_once);
+    ExpectWithinLimits(started->input);
+    return absl::OkStatus();
+  });
+}
+
+TEST(RequestFuzz, Run) {
+  v1::RunRequest seed;
+  seed.mutable_submit()->set_process_type("order");
+  seed.mutable_submit()->set_name("orders/17");
+  FuzzRequest(seed, [](v1::RunRequest* request) {
+    const auto submit = ReadSubmit(request->mutable_submit(), kMaxPayload);
+    return Below("submit", submit.status());
   });
 }
 

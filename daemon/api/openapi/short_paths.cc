@@ -176,6 +176,27 @@ Json SendPath(ShortPaths& of) {
   return operation;
 }
 
+// The process that a call starts if no process holds the name.
+void AddStart(ShortPaths& of, Json& operation) {
+  for (const char* const name :
+       {"processType", "method", "priority", "durability"}) {
+    of.AddField(operation, "actord.v1.SubmitRequest", name);
+  }
+  Json& parameters = operation["parameters"];
+  for (Json& parameter : parameters) {
+    if (parameter["name"] != "processType") continue;
+    parameter["description"] =
+        "Starts a process of this type if no process holds the name. The other "
+        "parameters are about this process.";
+  }
+  ShortPaths::AddParameter(operation, "input", "query", TextSchema(),
+                           "The input of the process.");
+  ShortPaths::AddParameter(operation, "inputType", "query", TextSchema(),
+                           "The content type of the input.");
+  AddLabel(operation,
+           "A label of the process, as KEY=VALUE; may come several times.");
+}
+
 Json CallPath(ShortPaths& of) {
   Json operation = of.Operation("CallProcess", "Call",
                                 "Calls the process, and waits for its answer");
@@ -189,7 +210,9 @@ Json CallPath(ShortPaths& of) {
   ShortPaths::AddPayloadBody(operation);
   ShortPaths::AddPayloadAnswer(operation,
                                "The answer of the process, with its content "
-                               "type.");
+                               "type. The header Actord-Started is true if the "
+                               "request has started the process.");
+  AddStart(of, operation);
   return operation;
 }
 

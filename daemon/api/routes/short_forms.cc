@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/process.pb.h"
 #include "actord/v1/yield.pb.h"
@@ -211,7 +214,7 @@ class ProcessCall final : public ShortForm {
 
   absl::Status Read(std::string body, Message* request) override {
     auto& call = static_cast<v1::CallRequest&>(*request);
-    absl::Status status = ReadParts({}, request);
+    absl::Status status = ReadStart(call);
     call.set_pid(parts().segments[0]);
     call.set_topic(parts().segments[2]);
     if (status.ok()) status = ReadKey(call.mutable_message_id());
@@ -221,7 +224,51 @@ class ProcessCall final : public ShortForm {
   absl::StatusOr<AdminAnswer> Write(const std::string& bytes) override {
     v1::CallResponse response;
     response.ParseFromString(bytes);
-    return PayloadAnswer(response.mutable_result(), response.pid());
+    AdminAnswer answer =
+        PayloadAnswer(response.mutable_result(), response.pid());
+    if (response.started()) {
+      answer.headers.emplace_back("Actord-Started", "true");
+    }
+    return answer;
+  }
+
+ private:
+  // The parameters are about the process that the call starts. `input` is a
+  // text, because the body is the payload of the call.
+  absl::Status ReadStart(v1::CallRequest& call) {
+    const absl::StatusOr<Parameters> parameters =
+        ReadParameters(parts().query, "label");
+    if (!parameters.ok()) return parameters.status();
+    if (parameters->empty()) return ReadParts({}, &call);
+    std::vector<std::string> pairs = absl::StrSplit(parts().query, '&');
+    std::erase_if(pairs, [](const std::string& pair) {
+      return pair.starts_with("input=") || pair.starts_with("inputType=");
+    });
+    parts().query = absl::StrJoin(pairs, "&");
+    v1::SubmitRequest& start = *call.mutable_start_if_absent();
+    absl::Status status = ReadParts(
+        {"processType", "method", "priority", "durability", "label"}, &start);
+    if (!status.ok()) return status;
+    if (start.process_type().empty()) {
+      return Wrong("processType",
+                   "is required beside the other parameters of the process to "
+                   "start");
+    }
+    return ReadInput(*parameters, start);
+  }
+
+  static absl::Status ReadInput(const Parameters& parameters,
+                                v1::SubmitRequest& start) {
+    for (const auto& [name, value] : parameters) {
+      if (name != "input" && name != "inputType") continue;
+      if (!IsUtf8(value)) return Wrong(name, "is not UTF-8");
+      if (name == "input") {
+        start.mutable_input()->set_data(value);
+      } else {
+        start.mutable_input()->set_content_type(value);
+      }
+    }
+    return absl::OkStatus();
   }
 };
 

@@ -77,6 +77,15 @@ TEST(MethodRules, NobodySeesPayloadsWithoutThePermission) {
   }
 }
 
+// A Call may start its process, and then needs the right to submit, too.
+TEST(MethodRules, WhoMaySendMaySubmit) {
+  for (const identity::RoleRow& role : identity::kRoleTable) {
+    EXPECT_TRUE(!Permits(role.role, Permission::kSend) ||
+                Permits(role.role, Permission::kSubmit))
+        << role.name;
+  }
+}
+
 // The whole request of an audited call is logged.
 TEST(MethodRules, RequestsOfAuditedMethodsHoldNoPayload) {
   int audited = 0;

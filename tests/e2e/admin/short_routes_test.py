@@ -131,6 +131,40 @@ class ShortRoutesTest(EmptyCase):
         self.assertEqual((answer.status, answer.json["answer"]),
                          (410, "ANSWER_EXPIRED"))
 
+    def test_a_call_starts_its_process(self):
+        api = self.start()
+        path = PROCESSES + "@visits/call/add"
+        start = "?processType=counter&input=40&label=tenant=acme&priority=3"
+        first = api.raw(path + start, b"2")
+        self.assertEqual((first.status, first.json, first.headers["Actord-Started"]),
+                         (200, 42, "true"))
+        second = api.raw(path + start + "&wait=20", b"1")
+        self.assertEqual((second.json, second.headers["Actord-Started"],
+                          second.headers["Actord-Pid"]),
+                         (43, None, first.headers["Actord-Pid"]))
+        process = api.raw(PROCESSES + "@visits", method="GET").json
+        self.assertEqual((process["labels"], process["priority"]),
+                         ({"tenant": "acme"}, 3))
+        for query, what in (("?input=1", "processType"), ("?method=x", "processType"),
+                            ("?processType=counter&name=x", "name is not"),
+                            ("?processType=counter&input=x", "x")):
+            answer = api.raw(PROCESSES + "@other/call/get" + query)
+            self.assertEqual(answer.status, 400, answer)
+            self.assertIn(what, answer.json["message"])
+        answer = api.raw(PROCESSES + process["pid"] + "/call/get?processType=counter")
+        self.assertEqual(answer.refusal[2], "INVALID_FIELD", answer)
+        answer = api.raw(PROCESSES + "@other/call/get", method="POST")
+        self.assertEqual(answer.refusal[2], "NAME_NOT_FOUND", answer)
+        # Run over HTTP: its deadline names the process.
+        answer = api.call("Run", {"submit": {"processType": "counter"}},
+                          {"Connect-Timeout-Ms": "1000"})
+        self.assertEqual(answer.refusal, (504, "deadline_exceeded", "DEADLINE_EXCEEDED"))
+        pid = answer.detail("ErrorInfo")["metadata"]["pid"]
+        self.assertEqual(api.call("Cancel", {"pid": pid}).status, 200)
+        answer = api.call("Run", {"submit": {"processType": "echo", "input": {
+            "data": "MQ=="}}})
+        self.assertEqual(answer.json["outcome"]["result"]["data"], "MQ==")
+
     def test_lists_are_filtered_by_process(self):
         api = self.start()
         pid, token = self.order(api)

@@ -84,7 +84,7 @@ class Reflection(DaemonCase):
                      if f"{file.package}.{service.name}" == SERVICE]
         self.assertEqual(
             {method.name for method in service.method},
-            {"Submit", "Send", "SendStream", "SubmitStream", "Call",
+            {"Submit", "Run", "Send", "SendStream", "SubmitStream", "Call",
              "CompleteYield", "CreateYieldLink", "Work", "Shutdown",
              "Await", "Cancel", "Terminate", "GetProcess", "ListProcesses",
              "ListNames", "ListWorkers", "ListYields", "ListCalls",

@@ -68,10 +68,13 @@ class Asks:
         return self._unary(method, *requests)
 
     @staticmethod
-    def _addresses(thing):
+    def names(thing):
+        """As the name of one's own, and of the thing's owner."""
+        return "@" + thing.name, f"@{thing.name}@{thing.owner}"
+
+    def _addresses(self, thing):
         """The PIDs, a name, and a name of the thing's owner."""
-        return (thing.pid, *thing.durable, "@" + thing.name,
-                f"@{thing.name}@{thing.owner}")
+        return (thing.pid, *thing.durable, *self.names(thing))
 
     @staticmethod
     def _groups(thing):
@@ -95,6 +98,20 @@ class Asks:
             "Submit", process_pb2.SubmitRequest(
                 process_type="counter", request_id=thing.request_id,
                 input=payload_pb2.Payload(data=b"7")), what=what)
+
+    def Run(self, thing):
+        def what(response):
+            submitted = response.submitted
+            return (submitted.duplicate, submitted.delivered,
+                    response.outcome.result.data)
+        return self._unary("Run", *(
+            outcome_pb2.RunRequest(submit=process_pb2.SubmitRequest(
+                process_type="echo", input=payload_pb2.Payload(data=b"7"), **fields))
+            for fields in (
+                {"name": thing.name},
+                {"name": thing.name, "on_name_conflict":
+                    process_pb2.SubmitRequest.NAME_CONFLICT_DELIVER},
+                {"request_id": "r" + thing.request_id})), what=what)
 
     def SubmitStream(self, thing):
         stream = SubmitStream(self.stub)
@@ -128,7 +145,19 @@ class Asks:
         return [sorted(stream.refused.items()), stream.duplicates]
 
     def Call(self, thing):
-        return self._addressed("Call", process_pb2.CallRequest, thing, topic="add")
+        start = process_pb2.SubmitRequest(
+            process_type="counter", input=payload_pb2.Payload(data=b"7"))
+
+        def what(response):
+            self.stub.Terminate(outcome_pb2.TerminateRequest(pid=response.pid))
+            eventually(lambda: not self.stub.ListNames(
+                name_pb2.ListNamesRequest(prefix=thing.name)).names, "the end")
+            return response.started, response.result.data
+        return self._addressed(
+            "Call", process_pb2.CallRequest, thing, topic="add") + self._unary(
+            "Call", *(process_pb2.CallRequest(pid=address, topic="get",
+                                              start_if_absent=start)
+                      for address in self.names(thing)), what=what)
 
     def Await(self, thing):
         return self._addressed("Await", outcome_pb2.AwaitRequest, thing)
@@ -164,6 +193,8 @@ class Asks:
         return self._unary(
             "ListProcesses",
             process_pb2.ListProcessesRequest(parent_pid=thing.pid),
+            *(process_pb2.ListProcessesRequest(parent_pid=name)
+              for name in self.names(thing)),
             process_pb2.ListProcessesRequest(process_type="order"),
             process_pb2.ListProcessesRequest(labels=["tenant"]),
             process_pb2.ListProcessesRequest(process_type="order",
@@ -187,6 +218,8 @@ class Asks:
         answers = []
         for request in (watch_pb2.WatchProcessesRequest(process_type="order"),
                         watch_pb2.WatchProcessesRequest(parent_pid=thing.pid),
+                        *(watch_pb2.WatchProcessesRequest(parent_pid=name)
+                          for name in self.names(thing)),
                         watch_pb2.WatchProcessesRequest(labels=["tenant"]),
                         watch_pb2.WatchProcessesRequest(resume_token=thing.resume)):
             call = self.stub.WatchProcesses(request, timeout=CALL_SECONDS)
@@ -235,6 +268,7 @@ class Asks:
         return self._unary(
             "ListYields", yield_pb2.ListYieldsRequest(),
             yield_pb2.ListYieldsRequest(pid=thing.pid),
+            *(yield_pb2.ListYieldsRequest(pid=name) for name in self.names(thing)),
             yield_pb2.ListYieldsRequest(page_token=thing.pages["ListYields"]))
 
     def ListCalls(self, thing):
@@ -242,12 +276,17 @@ class Asks:
             "ListCalls", call_pb2.ListCallsRequest(),
             call_pb2.ListCallsRequest(pid=thing.pid),
             call_pb2.ListCallsRequest(callee_pid=thing.pid),
+            *(call_pb2.ListCallsRequest(pid=name) for name in self.names(thing)),
+            *(call_pb2.ListCallsRequest(callee_pid=name)
+              for name in self.names(thing)),
             call_pb2.ListCallsRequest(page_token=thing.pages["ListCalls"]))
 
     def ListDeadLetters(self, thing):
         return self._unary(
             "ListDeadLetters", dead_letter_pb2.ListDeadLettersRequest(),
             dead_letter_pb2.ListDeadLettersRequest(to_pid=thing.pid),
+            *(dead_letter_pb2.ListDeadLettersRequest(to_pid=name)
+              for name in self.names(thing)),
             dead_letter_pb2.ListDeadLettersRequest(
                 page_token=thing.pages["ListDeadLetters"]))
 
