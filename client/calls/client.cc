@@ -82,6 +82,12 @@ absl::StatusOr<v1::SubmitResponse> Client::Submit(
                &v1::ActorService::Stub::Submit, request, options);
 }
 
+absl::StatusOr<v1::RunResponse> Client::Run(const v1::RunRequest& request,
+                                            const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::Run, request, options);
+}
+
 absl::StatusOr<v1::SendResponse> Client::Send(const v1::SendRequest& request,
                                               const CallOptions& options) {
   return Unary(connection_->endpoint, *connection_->actors,

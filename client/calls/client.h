@@ -59,6 +59,8 @@ class Client {
                                         const CallOptions& options = {});
   absl::StatusOr<v1::ListNamesResponse> ListNames(
       const v1::ListNamesRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::RunResponse> Run(const v1::RunRequest& request,
+                                      const CallOptions& options = {});
   absl::StatusOr<v1::AwaitResponse> Await(const v1::AwaitRequest& request,
                                           const CallOptions& options = {});
   absl::StatusOr<v1::CancelResponse> Cancel(const v1::CancelRequest& request,

@@ -265,7 +265,9 @@ void AddFilters(CLI::App& command, ListOptions& options) {
     names.push_back(name);
     choices += (choices.empty() ? "" : "|") + name;
   }
-  command.add_option("--to", options.to, "Only dead letters for this process")
+  command
+      .add_option("--to", options.to,
+                  "Only dead letters for this process: a PID or @NAME")
       ->type_name("PID");
   command
       .add_option("--reason", options.reason,

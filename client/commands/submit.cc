@@ -222,8 +222,8 @@ leaves the process running.
 
 With --on-name-conflict deliver, a process that holds the name already gets the --message, and
 no process is started; the command prints the PID of the holder. The input, labels, priority and
-durability of the command are then ignored. "actorctl call" starts no process: to start or call,
-submit with --on-name-conflict deliver and then call @NAME.
+durability of the command are then ignored. To start a process or call it, use
+"actorctl call @NAME --start TYPE".
 
 With --from-file, each line of FILE is a JSON object; the command line gives the defaults:
   {"type": "echo", "method": "run", "input": any JSON, "request_id": "order-17",

@@ -281,7 +281,8 @@ void AddWatch(CLI::App& app, Action& chosen) {
                    "Only processes of this type")
       ->type_name("NAME");
   command
-      ->add_option("--parent", options->parent, "Only children of this process")
+      ->add_option("--parent", options->parent,
+                   "Only children of this process: a PID or @NAME")
       ->type_name("PID");
   AddLabelFilter(*command, options->labels);
   command->add_flag("--no-snapshot", options->no_snapshot,

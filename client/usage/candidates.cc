@@ -50,6 +50,7 @@ LiveValues LiveValuesOf(const CLI::App& command, const CLI::Option& option) {
       {"TYPE", LiveValues::kProcessTypes},
       {"--type", LiveValues::kProcessTypes},
       {"--submit", LiveValues::kProcessTypes},
+      {"--start", LiveValues::kProcessTypes},
       {"--method", LiveValues::kMethods},
       {"TOKEN", LiveValues::kTokens},
       {"--command", LiveValues::kExternalCommands},
@@ -118,7 +119,7 @@ class Reader {
     } else if (const CLI::App* next = Next(word)) {
       command_ = next;
     } else {
-      if (places_ == 0) completion_.process_type = word;
+      if (places_ == 0 && !has_start_) completion_.process_type = word;
       ++places_;
     }
   }
@@ -162,6 +163,10 @@ class Reader {
   }
 
   void Note(const CLI::Option& option, const std::string& value) {
+    if (option.get_name() == "--start") {
+      completion_.process_type = value;
+      has_start_ = true;
+    }
     if (FindOption(app_, option.get_name()) != &option) return;
     completion_.global.push_back(option.get_name());
     completion_.global.push_back(value);
@@ -185,6 +190,7 @@ class Reader {
   size_t places_ = 0;                     // positional arguments
   bool only_arguments_ = false;           // behind "--"
   bool is_help_ = false;
+  bool has_start_ = false;  // the type is the value of --start
 };
 
 }  // namespace

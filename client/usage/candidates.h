@@ -27,7 +27,8 @@ enum class LiveValues {
 struct Completion {
   std::vector<Candidate> known;
   LiveValues live = LiveValues::kNone;
-  // The process type of `submit`, for its methods; "": it is not typed yet.
+  // The process type of `submit`, or of `call --start`, for its methods; "": it
+  // is not typed yet.
   std::string process_type;
   // The global options that were typed, with their values.
   std::vector<std::string> global;

@@ -149,6 +149,20 @@ class FakeDaemon::Service final : public FakeOperations {
     return Answer(context, grpc::Status::OK);
   }
 
+  // For processes that end at once.
+  ServerUnaryReactor* Run(CallbackServerContext* context,
+                          const v1::RunRequest* request,
+                          v1::RunResponse* response) override {
+    const std::lock_guard lock(mutex_);
+    log_.submits.push_back(request->submit());
+    const grpc::Status status =
+        Start(request->submit(), response->mutable_submitted());
+    if (status.ok()) {
+      *response->mutable_outcome() = outcomes_[response->submitted().pid()];
+    }
+    return Answer(context, status);
+  }
+
   ServerUnaryReactor* Cancel(CallbackServerContext* context,
                              const v1::CancelRequest* request,
                              v1::CancelResponse* response) override {

@@ -296,7 +296,8 @@ void AddPs(CLI::App& app, Action& chosen) {
       ->check(CLI::IsMember(NamesIn(States())).description(""))
       ->type_name("ready|running|blocked|idle|dormant|quarantined|ended");
   command
-      ->add_option("--parent", options->parent, "Only children of this process")
+      ->add_option("--parent", options->parent,
+                   "Only children of this process: a PID or @NAME")
       ->type_name("PID");
   AddLabelFilter(*command, options->labels);
   command->add_flag("--ended", options->is_ended,

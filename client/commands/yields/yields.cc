@@ -160,7 +160,9 @@ void AddYields(CLI::App& app, Action& chosen) {
       ->add_option("--command", options->command,
                    "Only this command; a * at the end makes it a prefix")
       ->type_name("NAME");
-  command->add_option("--pid", options->pid, "Only yields of this process")
+  command
+      ->add_option("--pid", options->pid,
+                   "Only yields of this process: a PID or @NAME")
       ->type_name("PID");
   command->add_option("--limit", options->limit, "Maximum number of rows [all]")
       ->type_name("N");

@@ -31,8 +31,8 @@ from actord.tasks import Refuse, Retry, Task
 from actord.values import (Answer, Completed, Durability, Ended, Failure,
                            FailureReason, Message, Missed, NameConflict, Outcome,
                            Payload, Process, ProcessEnd, ProcessState, Publication,
-                           Receipt, Reply, Sent, Snapshot, Started, Submitted,
-                           WatchEvent, Yield)
+                           Receipt, Reply, Sent, Snapshot, Start, Started,
+                           Submitted, WatchEvent, Yield)
 from actord.watch import Watch
 from actord.worker import Worker
 
@@ -46,6 +46,7 @@ __all__ = [
     "ProcessFailed", "ProcessNotFound", "ProcessQuarantined", "ProcessState",
     "Publication", "QuotaExceeded", "Receipt", "Refuse", "Refused", "Reply",
     "RequestIdReused", "ResultNotKept", "Retry", "SendStream", "Sent", "Snapshot",
+    "Start",
     "Started", "Submitted", "Subscription", "Task", "Unauthenticated", "Unavailable",
     "UnknownMethod", "UnknownProcessType", "Watch", "WatchEvent", "Worker", "Yield",
 ]

@@ -100,14 +100,17 @@ class Client(ConnectedClient):
 
     def call(self, pid: Target, payload: Data = None, *, topic: str = "",
              json: Any = UNSET, content_type: str | None = None,
-             message_id: str = "",
+             message_id: str = "", start: values.Start | str | None = None,
              timeout: Timeout = Default.TIMEOUT) -> values.Reply:
-        """Asks a process and returns its answer. Only a durable process takes a
-        message_id; without one, a call that has lost its connection is not
-        repeated. Nor is it with a daemon that is older than these ids."""
+        """Asks a process and returns its answer. `start`: if no process holds the
+        name "@name", the daemon starts this one under the name, or one of this
+        type, and calls it; of many clients at once only one starts a process. Only
+        a durable process takes a message_id; without one, a call that has lost its
+        connection is not repeated. Nor is it with a daemon that is older than these
+        ids."""
         request = wire.call_request(
             pid, topic, Payload.of(payload, json=json, content_type=content_type),
-            message_id)
+            message_id, start)
         return wire.reply_of(self._perform(
             self.stub.Call, request, self._deadline(timeout), bool(message_id),
             asks_first=True))
@@ -118,20 +121,38 @@ class Client(ConnectedClient):
             priority: int | None = None, name: str = "",
             durability: str | None = None, labels: Labels | None = None,
             check: bool = True, timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
-        """Starts a process and waits for its end. Raises ProcessFailed if it fails,
-        unless `check` is False. An error after the start has the `pid`."""
+        """Starts a process and waits for its end, in one call. Raises ProcessFailed if
+        it fails, unless `check` is False. An error after the start has the `pid`."""
         deadline = self._deadline(timeout)
-        pid = self.submit(
-            process_type, input, json=json, content_type=content_type,
-            method=method, request_id=request_id, messages=messages,
-            priority=priority, name=name, durability=durability, labels=labels,
-            timeout=deadline.remaining()).pid
+        request = wire.submit_request(
+            process_type, Payload.of(input, json=json, content_type=content_type),
+            method, request_id, messages, priority, name, values.NameConflict.FAIL,
+            durability, labels)
+        # A Run without a request_id may start a process and still be refused.
+        if self._has_run and request.request_id:
+            response = self._run(request, deadline)
+            if response is not None:
+                return wire.outcome_of(response, check)
+        pid = self._perform(self.stub.Submit, request, deadline,
+                            bool(request.request_id)).pid
         try:
             return self.await_outcome(pid, check=check,
                                       timeout=deadline.remaining())
         except errors.ActordError as error:
             errors.explain_running(error, pid)
             raise
+
+    def _run(self, request: process_pb2.SubmitRequest, deadline: Deadline) -> Any:
+        """The answer to Run. None: the daemon does not have this call."""
+        try:
+            return self._perform(
+                self.stub.Run, outcome_pb2.RunRequest(submit=request), deadline, True)
+        except errors.ActordError as error:
+            if not errors.is_unknown_method(error):
+                errors.explain_running(error, error.pid)
+                raise
+            self._has_run = False
+            return None
 
     def await_outcome(self, pid: Target, *, check: bool = True,
                       timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
@@ -256,7 +277,7 @@ class Client(ConnectedClient):
                             metadata=self.endpoint.metadata)
             except grpc.RpcError as error:
                 # A local, as `error` is gone at the end of the block.
-                failure = errors.of_rpc(error)
+                failure = errors.of_unary(error)
             self._pause(attempts.pause_after(failure), failure)
             if asks_first and failure.retry_delay is None:
                 lost = failure

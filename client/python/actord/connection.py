@@ -26,6 +26,8 @@ class ConnectedClient:
                                       tls_key, tls_server_name)
         self.timeout = timeout
         self.max_attempts = max_attempts
+        # False: the daemon is older than the call Run.
+        self._has_run = True
         self.channel: Any = self._open_channel(
             self.endpoint.address,
             [*wire.CHANNEL_OPTIONS, *self.endpoint.channel_options],

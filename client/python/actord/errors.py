@@ -14,6 +14,7 @@ from actord import error_details_pb2 as details_pb2
 from actord.values import Failure, Outcome
 
 _DETAILS = "grpc-status-details-bin"
+_PID = "actord-pid"  # of a process that the call has started
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code
                                       for code in grpc.StatusCode}
 
@@ -272,12 +273,27 @@ def of_rpc(error: Any) -> ActordError:
     return make(message, code, reason, **more)
 
 
+def of_unary(error: Any) -> ActordError:
+    """of_rpc for a call with one answer, which may have started a process."""
+    made = of_rpc(error)
+    if not made.pid:
+        made.pid = next((value for key, value in error.initial_metadata() or ()
+                         if key == _PID), "")
+    return made
+
+
+def is_unknown_method(error: ActordError) -> bool:
+    """Whether the daemon is older than the method."""
+    return error.code == grpc.StatusCode.UNIMPLEMENTED and not error.reason
+
+
 def explain_running(error: ActordError, pid: str) -> None:
-    """Adds the process that `run` has started to the error that ended its wait."""
+    """Adds the process that `run` has started to the error that ended its wait. ""
+    if it is not known."""
     error.pid = pid
-    if isinstance(error, DeadlineExceeded):
-        error.message += (f"; process {pid} goes on, and await_outcome(\"{pid}\") "
-                          "waits for its end")
+    if pid and isinstance(error, DeadlineExceeded):
+        error.message = (f"the timeout has passed; process {pid} goes on, and "
+                         f"await_outcome(\"{pid}\") waits for its end")
 
 
 def of_refusal(refusal: Any) -> ActordError:

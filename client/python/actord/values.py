@@ -141,6 +141,17 @@ class Message:
 
 
 @dataclasses.dataclass(frozen=True)
+class Start:
+    """The process that `call` starts if no process holds the name."""
+    process_type: str
+    input: Data = None
+    method: str = ""
+    priority: int | None = None
+    durability: str | None = None
+    labels: Mapping[str, str] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Submitted:
     """The answer to `submit`. All methods take it in place of a PID."""
     pid: str
@@ -179,6 +190,7 @@ class Reply:
     pid: str
     duplicate: bool  # the answer to an earlier call with this message_id
     receipt: Receipt
+    started: bool = False  # this call has started the process
 
     @property
     def text(self) -> str:

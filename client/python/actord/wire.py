@@ -140,15 +140,27 @@ def sent_of(response: Any) -> values.Sent:
 
 
 def call_request(target: values.Target, topic: str, payload: Payload,
-                 message_id: str) -> process_pb2.CallRequest:
-    return process_pb2.CallRequest(
+                 message_id: str, start: values.Start | str | None
+                 ) -> process_pb2.CallRequest:
+    request = process_pb2.CallRequest(
         pid=pid_of(target), topic=topic, payload=payload_message(payload),
         message_id=message_id)
+    if start is not None:
+        if isinstance(start, str):
+            start = values.Start(start)
+        request.start_if_absent.CopyFrom(submit_request(
+            start.process_type, Payload.of(start.input), start.method, "", (),
+            start.priority, "", values.NameConflict.FAIL, start.durability,
+            start.labels))
+        # The name and its holder are the call's own.
+        request.start_if_absent.ClearField("on_name_conflict")
+    return request
 
 
 def reply_of(response: Any) -> values.Reply:
     return values.Reply(payload_of(response.result), response.pid,
-                        response.duplicate, receipt_of(response.receipt))
+                        response.duplicate, receipt_of(response.receipt),
+                        response.started)
 
 
 def cancel_request(target: values.Target, reason: str,
@@ -200,8 +212,8 @@ def failure_of(failure: Any) -> values.Failure:
 
 
 def outcome_of(response: Any, check: bool) -> values.Outcome:
-    """The outcome in an AwaitResponse. Raises ProcessFailed for a failure, with
-    `check`."""
+    """The outcome in an AwaitResponse or a RunResponse. Raises ProcessFailed for a
+    failure, with `check`."""
     message = response.outcome
     end = message.WhichOneof("end")
     outcome = values.Outcome(

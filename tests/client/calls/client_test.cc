@@ -43,6 +43,19 @@ TEST(Client, SubmitsAndAwaits) {
   EXPECT_EQ(awaited->outcome().result().data(), "hello");
 }
 
+TEST(Client, Runs) {
+  const FakeDaemon daemon;
+  Client client(daemon.address());
+  v1::RunRequest request;
+  *request.mutable_submit() = SubmitOf("echo", "hello");
+  const auto ran = client.Run(request);
+  ASSERT_TRUE(ran.ok()) << ran.status();
+  EXPECT_EQ(ran->outcome().result().data(), "hello");
+  EXPECT_EQ(ran->submitted().pid(), ran->outcome().pid());
+  *request.mutable_submit() = SubmitOf("refuse");
+  EXPECT_EQ(DetailsOf(client.Run(request).status()).reason, "INIT_REFUSED");
+}
+
 TEST(Client, DecodesErrorDetails) {
   const FakeDaemon daemon;
   Client client(daemon.address());

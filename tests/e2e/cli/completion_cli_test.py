@@ -91,6 +91,9 @@ class Completion(DaemonCase):
         self.assertIn(self.pid, self.words("describe", self.pid[:2]))
         self.assertEqual(self.words("send", "@or"), ["@orders/17"])
         self.assertEqual(self.words("submit", "counter", "--method", ""), ["run"])
+        self.assertEqual(self.words("call", "@a", "--start", "coun"), ["counter"])
+        self.assertEqual(self.words("call", "@a", "--start", "counter", "--method",
+                                    ""), ["run"])
         self.assertEqual(self.words("yields", "--command", ""), ["manual.do"])
         self.assertEqual(self.words("work", "m"), ["manual.do"])
         self.assertEqual(len(self.words("complete", "")), 1)

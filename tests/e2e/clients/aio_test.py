@@ -91,7 +91,7 @@ class Loop(DaemonCase):
             with self.assertRaises(actord.ProcessNotFound):
                 await client.describe("1.1.1.1")
             with self.assertRaises(actord.DeadlineExceeded) as caught:
-                await client.run("probe", method="idle", timeout=0.1)
+                await client.run("probe", method="idle", timeout=1)
             self.assertIn(f'process {caught.exception.pid} goes on',
                           str(caught.exception))
         self.run_async(body)

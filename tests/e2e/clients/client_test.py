@@ -107,7 +107,7 @@ class Calls(DaemonCase):
         self.assertEqual(outcome.failure.reason, actord.FailureReason.EXCEPTION)
         self.assertRaises(ValueError, lambda: outcome.text)
         with self.assertRaisesRegex(actord.DeadlineExceeded, "goes on") as caught:
-            self.client.run("probe", method="idle", timeout=0.2)
+            self.client.run("probe", method="idle", timeout=1)
         self.assertIsInstance(caught.exception, TimeoutError)
         self.assertEqual(self.client.describe(caught.exception.pid).method, "idle")
 

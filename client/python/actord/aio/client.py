@@ -76,14 +76,12 @@ class Client(ConnectedClient):
 
     async def call(self, pid: Target, payload: Data = None, *, topic: str = "",
                    json: Any = UNSET, content_type: str | None = None,
-                   message_id: str = "",
+                   message_id: str = "", start: values.Start | str | None = None,
                    timeout: Timeout = Default.TIMEOUT) -> values.Reply:
-        """Asks a process and returns its answer. Only a durable process takes a
-        message_id; without one, a call that has lost its connection is not
-        repeated. Nor is it with a daemon that is older than these ids."""
+        """Same as actord.Client.call."""
         request = wire.call_request(
             pid, topic, Payload.of(payload, json=json, content_type=content_type),
-            message_id)
+            message_id, start)
         return wire.reply_of(await self._perform(
             self.stub.Call, request, self._deadline(timeout), bool(message_id),
             asks_first=True))
@@ -96,20 +94,37 @@ class Client(ConnectedClient):
                   durability: str | None = None, labels: Labels | None = None,
                   check: bool = True,
                   timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
-        """Starts a process and waits for its end. Raises ProcessFailed if it fails,
-        unless `check` is False. An error after the start has the `pid`."""
+        """Same as actord.Client.run."""
         deadline = self._deadline(timeout)
-        pid = (await self.submit(
-            process_type, input, json=json, content_type=content_type,
-            method=method, request_id=request_id, messages=messages,
-            priority=priority, name=name, durability=durability, labels=labels,
-            timeout=deadline.remaining())).pid
+        request = wire.submit_request(
+            process_type, Payload.of(input, json=json, content_type=content_type),
+            method, request_id, messages, priority, name, values.NameConflict.FAIL,
+            durability, labels)
+        # A Run without a request_id may start a process and still be refused.
+        if self._has_run and request.request_id:
+            response = await self._run(request, deadline)
+            if response is not None:
+                return wire.outcome_of(response, check)
+        pid = (await self._perform(self.stub.Submit, request, deadline,
+                                   bool(request.request_id))).pid
         try:
             return await self.await_outcome(pid, check=check,
                                             timeout=deadline.remaining())
         except errors.ActordError as error:
             errors.explain_running(error, pid)
             raise
+
+    async def _run(self, request: process_pb2.SubmitRequest, deadline: Deadline) -> Any:
+        """The answer to Run. None: the daemon does not have this call."""
+        try:
+            return await self._perform(
+                self.stub.Run, outcome_pb2.RunRequest(submit=request), deadline, True)
+        except errors.ActordError as error:
+            if not errors.is_unknown_method(error):
+                errors.explain_running(error, error.pid)
+                raise
+            self._has_run = False
+            return None
 
     async def await_outcome(self, pid: Target, *, check: bool = True,
                             timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
@@ -229,7 +244,7 @@ class Client(ConnectedClient):
                                   metadata=self.endpoint.metadata)
             except grpc.RpcError as error:
                 # A local, as `error` is gone at the end of the block.
-                failure = errors.of_rpc(error)
+                failure = errors.of_unary(error)
             await asyncio.sleep(attempts.pause_after(failure))
             if asks_first and failure.retry_delay is None:
                 lost = failure
