@@ -3,7 +3,7 @@
 import { Attempts, DEFAULT_ATTEMPTS, DEFAULT_TIMEOUT_MS, Deadline, pause }
   from './attempts.js';
 import { findEndpoint } from './endpoint.js';
-import { ActordError, DeadlineExceeded, errorOfRpc } from './errors.js';
+import { ActordError, errorOfRpc, explainRunning, isUnknownMethod } from './errors.js';
 import { checkOptions } from './options.js';
 import { ActorService } from './proto.js';
 import { SendStream } from './send_stream.js';
@@ -17,6 +17,7 @@ import * as wire from './wire.js';
  * @typedef {import('../types/index.js').Data} Data
  * @typedef {import('../types/index.js').MessageOptions} MessageOptions
  * @typedef {import('../types/index.js').Process} Process
+ * @typedef {import('../types/index.js').Start} Start
  * @typedef {import('../types/index.js').StatusCode} StatusCode
  * @typedef {import('../types/index.js').SubmitOptions} SubmitOptions
  * @typedef {import('../types/index.js').Target} Target
@@ -29,6 +30,7 @@ export class Client {
   /** @type {Set<{cancel(): void}>} */
   #calls = new Set();
   #closed = false;
+  #hasRun = true; // false: the daemon is older than the call Run
   #metadata;
 
   /** @param {ClientOptions} [options] */
@@ -81,14 +83,14 @@ export class Client {
   }
 
   /**
-   * @param {Target} pid @param {Data} [payload] @param {MessageOptions} [options]
+   * @param {Target} pid @param {Data} [payload]
+   * @param {MessageOptions & {start?: Start | string}} [options]
    */
   async call(pid, payload, options = {}) {
     checkOptions('call', options);
-    const { messageId = '' } = options;
-    return wire.replyOf(await this.#perform('Call',
-      wire.sendRequest(pid, payload, options, messageId), options, messageId !== '',
-      true));
+    const request = wire.callRequest(pid, payload, options);
+    return wire.replyOf(
+      await this.#perform('Call', request, options, request.messageId !== '', true));
   }
 
   /**
@@ -97,22 +99,35 @@ export class Client {
    */
   async run(processType, input, options = {}) {
     checkOptions('run', options);
-    const { timeoutMs = this.timeoutMs, check, ...start } = options;
+    const { timeoutMs = this.timeoutMs, check = true, signal } = options;
     const deadline = new Deadline(timeoutMs);
-    const { pid } = await this.submit(processType, input, {
-      ...start, timeoutMs: deadline.remaining(),
-    });
+    const request = wire.submitRequest(processType, input, options);
+    const left = () => ({ timeoutMs: deadline.remaining(), signal });
+    // A Run without a request id may start a process and still be refused.
+    if (this.#hasRun && request.requestId !== '') {
+      const response = await this.#run(request, left());
+      if (response) return wire.outcomeOf(response, check);
+    }
+    const { pid } = wire.submittedOf(await this.#perform('Submit', request, left(),
+      request.requestId !== ''), request);
     try {
-      return await this.awaitOutcome(pid, {
-        check, signal: start.signal, timeoutMs: deadline.remaining(),
-      });
+      return await this.awaitOutcome(pid, { check, ...left() });
     } catch (error) {
-      if (error instanceof ActordError) error.pid = pid;
-      if (error instanceof DeadlineExceeded) {
-        error.message += `; process ${pid} goes on, and awaitOutcome('${pid}') waits for `
-          + 'its end';
-      }
-      throw error;
+      throw explainRunning(error, pid);
+    }
+  }
+
+  /**
+   * The answer to Run. null: the daemon does not have this call.
+   * @param {object} submit @param {CallOptions} options
+   */
+  async #run(submit, options) {
+    try {
+      return await this.#perform('Run', { submit }, options, true);
+    } catch (error) {
+      if (!isUnknownMethod(error)) throw explainRunning(error, error?.pid);
+      this.#hasRun = false;
+      return null;
     }
   }
 
@@ -311,13 +326,17 @@ export class Client {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       this.#checkOpen();
+      let pid = ''; // of a process that the call has started
       const call = this.stub[method](request, this.#metadata, { deadline },
         (/** @type {any} */ error, /** @type {any} */ response) => {
           this.#calls.delete(call);
           signal?.removeEventListener('abort', abort);
           if (!error) resolve(response);
-          else reject(signal?.aborted ? signal.reason : errorOfRpc(error));
+          else reject(signal?.aborted ? signal.reason : errorOfRpc(error, pid));
         });
+      call.on('metadata', (/** @type {any} */ metadata) => {
+        [pid = ''] = metadata.get('actord-pid');
+      });
       const abort = () => call.cancel();
       this.#calls.add(call);
       signal?.addEventListener('abort', abort, { once: true });

@@ -162,13 +162,38 @@ export function ignored(what, consequence, pid = '') {
  * The ActordError for the ServiceError of a call. Any other error is returned
  * unchanged.
  * @param {any} error
+ * @param {string} [pid] of a process that the call has started
  */
-export function errorOfRpc(error) {
+export function errorOfRpc(error, pid = '') {
   if (error instanceof ActordError || typeof error?.code !== 'number'
       || typeof error.details !== 'string') return error;
   const [packed] = error.metadata?.get(DETAILS) ?? [];
-  return makeError(error.details, statusCode(error.code),
+  const made = makeError(error.details, statusCode(error.code),
     packed instanceof Uint8Array ? detailsOf(packed) : {});
+  made.pid ||= pid;
+  return made;
+}
+
+/**
+ * Whether the daemon is older than the method of the call.
+ * @param {any} error
+ */
+export function isUnknownMethod(error) {
+  return error instanceof ActordError && error.code === 'UNIMPLEMENTED' && !error.reason;
+}
+
+/**
+ * The error that ended the wait of `run`, with the process that goes on.
+ * @param {any} error @param {string} pid '': it is not known
+ */
+export function explainRunning(error, pid) {
+  if (!(error instanceof ActordError)) return error;
+  error.pid = pid;
+  if (pid && error instanceof DeadlineExceeded) {
+    error.message = `the timeout has passed; process ${pid} goes on, and `
+      + `awaitOutcome('${pid}') waits for its end`;
+  }
+  return error;
 }
 
 /**

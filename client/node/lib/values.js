@@ -99,13 +99,14 @@ export class Submitted {
 export class Reply {
   /**
    * @param {Payload} payload @param {string} pid @param {boolean} duplicate
-   * @param {Receipt} receipt
+   * @param {Receipt} receipt @param {boolean} started
    */
-  constructor(payload, pid, duplicate, receipt) {
+  constructor(payload, pid, duplicate, receipt, started) {
     this.payload = payload;
     this.pid = pid;
     this.duplicate = duplicate;
     this.receipt = receipt;
+    this.started = started;
     Object.freeze(this);
   }
 

@@ -3,9 +3,12 @@
 import { randomBytes } from 'node:crypto';
 
 import { ProcessFailed, ignored, statusCode, statusNumber } from './errors.js';
+import { checkOptions } from './options.js';
 import { Outcome, Payload, Reply, Submitted } from './values.js';
 
 /**
+ * @typedef {import('../types/index.js').MessageOptions} MessageOptions
+ * @typedef {import('../types/index.js').Start} Start
  * @typedef {import('../types/index.js').SubmitOptions} SubmitOptions
  * @typedef {import('../types/index.js').StatusCode} StatusCode
  * @typedef {import('../types/index.js').Target} Target
@@ -145,10 +148,31 @@ export function sendRequest(target, payload, { topic = '', contentType }, messag
   };
 }
 
+/**
+ * @param {Target} target @param {Data | undefined} payload
+ * @param {MessageOptions & {start?: Start | string}} options
+ */
+export function callRequest(target, payload, options) {
+  const { messageId = '', start } = options;
+  const request = sendRequest(target, payload, options, messageId);
+  if (start === undefined) return request;
+  const given = typeof start === 'string' ? { processType: start } : start;
+  checkOptions('start', given);
+  const { processType, input, ...more } = given;
+  return {
+    ...request,
+    startIfAbsent: {
+      ...submitRequest(processType, input, { ...more, requestId: '' }),
+      // The name and its holder are the call's own.
+      onNameConflict: 'NAME_CONFLICT_UNSPECIFIED',
+    },
+  };
+}
+
 /** @param {any} response */
 export function replyOf(response) {
   return new Reply(payloadOf(response.result), response.pid, response.duplicate,
-    receiptOf(response.receipt));
+    receiptOf(response.receipt), response.started);
 }
 
 /**
@@ -193,7 +217,8 @@ function failureOf(failure) {
 }
 
 /**
- * The outcome in an AwaitResponse. Throws ProcessFailed for a failure, with `check`.
+ * The outcome in an AwaitResponse or a RunResponse. Throws ProcessFailed for a failure,
+ * with `check`.
  * @param {any} response @param {boolean} check
  */
 export function outcomeOf({ outcome, receipt }, check) {

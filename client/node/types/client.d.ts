@@ -3,7 +3,7 @@
 import type { SendStream, Subscription, Watch } from './streams.js';
 import type {
   Completed, Data, LabelFilter, Labels, Message, Outcome, Process, ProcessEnd,
-  ProcessState, Receipt, Reply, Sent, StatusCode, Submitted, Target, Yield,
+  ProcessState, Receipt, Reply, Sent, Start, StatusCode, Submitted, Target, Yield,
 } from './values.js';
 
 export interface ClientOptions {
@@ -97,11 +97,15 @@ export class Client {
    * delivers it once. A message to a group has none, so it is not sent again when the
    * connection was lost. */
   send(pid: Target, payload?: Data, options?: MessageOptions): Promise<Sent>;
-  /** Asks a process for an answer. Only a durable process takes a message id; without
-   * it, a call that has lost its connection is not repeated. Nor is it with a daemon
-   * that is older than these ids. */
-  call(pid: Target, payload?: Data, options?: MessageOptions): Promise<Reply>;
-  /** `submit` and `awaitOutcome` in one. An error after the start has the `pid`. */
+  /** Asks a process for an answer. `start`: if no process holds the name '@name', the
+   * daemon starts this one under the name, or one of this type, and calls it; of many
+   * clients at once only one starts a process. Only a durable process takes a message
+   * id; without it, a call that has lost its connection is not repeated. Nor is it with a
+   * daemon that is older than these ids. */
+  call(pid: Target, payload?: Data,
+    options?: MessageOptions & { start?: Start | string }): Promise<Reply>;
+  /** Starts a process and waits for its end, in one call. An error after the start has
+   * the `pid`. */
   run(processType: string, input?: Data,
     options?: Omit<SubmitOptions, 'onNameConflict'> & { check?: boolean }):
     Promise<Outcome>;

@@ -59,6 +59,17 @@ export interface Message {
   payload?: Data;
 }
 
+/** The process that `call` starts if no process holds the name. */
+export interface Start {
+  processType: string;
+  input?: Data;
+  contentType?: string;
+  method?: string;
+  priority?: number;
+  durability?: 'VOLATILE' | 'DURABLE';
+  labels?: Labels;
+}
+
 /** The answer to `submit`. All methods take it in place of a PID. */
 export class Submitted {
   private constructor();
@@ -93,6 +104,8 @@ export class Reply {
   /** The answer to an earlier call with this message id. */
   readonly duplicate: boolean;
   readonly receipt: Receipt;
+  /** This call has started the process. */
+  readonly started: boolean;
   get text(): string;
   json(): any;
 }

@@ -133,8 +133,9 @@ class Client(ConnectedClient):
             response = self._run(request, deadline)
             if response is not None:
                 return wire.outcome_of(response, check)
-        pid = self._perform(self.stub.Submit, request, deadline,
-                            bool(request.request_id)).pid
+        pid = wire.submitted_of(self._perform(
+            self.stub.Submit, request, deadline, bool(request.request_id)),
+            request).pid
         try:
             return self.await_outcome(pid, check=check,
                                       timeout=deadline.remaining())

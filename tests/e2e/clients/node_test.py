@@ -72,6 +72,9 @@ class Calls(DaemonCase, NodeCase):
     def test_calls(self):
         self.assert_passes(self.node("calls.test.mjs", self.daemon.address))
 
+    def test_starts(self):
+        self.assert_passes(self.node("starts.test.mjs", self.daemon.address))
+
     def test_subscriptions(self):
         self.assert_passes(self.node("subscribe.test.mjs", self.daemon.address))
 

@@ -105,8 +105,9 @@ class Client(ConnectedClient):
             response = await self._run(request, deadline)
             if response is not None:
                 return wire.outcome_of(response, check)
-        pid = (await self._perform(self.stub.Submit, request, deadline,
-                                   bool(request.request_id))).pid
+        pid = wire.submitted_of(await self._perform(
+            self.stub.Submit, request, deadline, bool(request.request_id)),
+            request).pid
         try:
             return await self.await_outcome(pid, check=check,
                                             timeout=deadline.remaining())
