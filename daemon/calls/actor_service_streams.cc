@@ -24,9 +24,9 @@ std::shared_ptr<daemon::SendStream> ActorService::SendStream(
 
 std::shared_ptr<daemon::SubmitStream> ActorService::SubmitStream(
     const Caller& caller) {
-  return std::make_shared<daemon::SubmitStream>(runtime_, context_.request_ids,
-                                                streams_, caller.access(),
-                                                caller.trace());
+  return std::make_shared<daemon::SubmitStream>(
+      runtime_, context_.catalog, context_.request_ids, streams_,
+      caller.access(), caller.trace());
 }
 
 absl::StatusOr<std::shared_ptr<WatchStream>> ActorService::WatchProcesses(

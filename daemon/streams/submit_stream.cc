@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/operations/carry_out.h"
+#include "daemon/plugins/near_type.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
 #include "daemon/wire/rpc_message.h"
@@ -94,6 +95,11 @@ void SubmitStream::Answered(size_t slot,
                             bool duplicate, bool delivered) {
   // Destroyed after the lock is released.
   const std::shared_ptr<Stream> self = shared_from_this();
+  std::unique_ptr<v1::Refusal> refusal;
+  if (!pid.ok()) {
+    refusal = std::make_unique<v1::Refusal>();
+    WriteRefusal(NameNearType(pid.status(), catalog_), refusal.get());
+  }
   bool asks = false;
   {
     const absl::MutexLock lock(&mutex_);
@@ -110,8 +116,7 @@ void SubmitStream::Answered(size_t slot,
     if (pid.ok()) {
       news.pid = submission.pid = *pid;
     } else {
-      news.refusal = std::make_unique<v1::Refusal>();
-      WriteRefusal(pid.status(), news.refusal.get());
+      news.refusal = std::move(refusal);
     }
     if (asks) {
       submission.state = Submission::State::kAsking;

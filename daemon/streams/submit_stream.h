@@ -39,6 +39,7 @@
 #include "actord/v1/stream.pb.h"
 #include "daemon/streams/stream.h"
 #include "runtime/actors/request_ids.h"
+#include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 #include "runtime/tracing/trace_context.h"
 
@@ -50,11 +51,12 @@ class SubmitStream final : public BidiStream {
   static constexpr size_t kMaxWaitingBytes = 8 << 20;
 
   // Borrows its arguments, which must outlive the server.
-  SubmitStream(runtime::Runtime& runtime, runtime::RequestIds& request_ids,
-               OpenStreams& streams, Access access,
-               std::optional<runtime::TraceContext> trace)
+  SubmitStream(runtime::Runtime& runtime, const runtime::Catalog& catalog,
+               runtime::RequestIds& request_ids, OpenStreams& streams,
+               Access access, std::optional<runtime::TraceContext> trace)
       : BidiStream(streams, std::move(access)),
         runtime_(runtime),
+        catalog_(catalog),
         request_ids_(request_ids),
         trace_(std::move(trace)) {}
 
@@ -121,6 +123,7 @@ class SubmitStream final : public BidiStream {
   void WriteNews(News news, v1::SubmissionNews* proto);
 
   runtime::Runtime& runtime_;
+  const runtime::Catalog& catalog_;  // of the types that a client may mean
   runtime::RequestIds& request_ids_;
   // Of the call: that of items without a trace of their own.
   const std::optional<runtime::TraceContext> trace_;

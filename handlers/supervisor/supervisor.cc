@@ -319,7 +319,7 @@ void Supervisor::Carry(const Plan::Action& action, const Plan::Moment& moment,
       out.Yield("log.write",
                 Payload::Json(
                     Dump({{"level", action.status.ok() ? "info" : "warning"},
-                          {"message", "supervisor: " + action.text}})));
+                          {"message", action.text}})));
       return;
   }
 }

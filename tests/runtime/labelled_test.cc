@@ -5,6 +5,7 @@
 
 #include "runtime/actors/lifecycle_log.h"
 #include "tests/runtime/runtime_fixture.h"
+#include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {
 namespace {
@@ -96,15 +97,34 @@ TEST_F(Labelled, OthersSeeNothing) {
   EXPECT_EQ(Listed({"tenant"}, Owner{2}), std::set<Pid>{});
 }
 
-TEST_F(Labelled, ARefusedSubmissionLeavesNoLabels) {
-  Start();
-  SubmitRequest request = RequestOf(Waiting(), {"tenant=a"});
+TEST(LabelsOfSteppedCore, ARefusedSubmissionAndAnEndLeaveNoLabels) {
+  SteppedCore core(1);
+  const LabelTable& table = core.core->labels;
+  SubmitRequest request{"script", "", {InputOf(Waiting()), ""}, {}};
+  request.labels = LabelsOf({"tenant=a"});
   request.name = "taken";
-  ASSERT_TRUE(Submit(request).ok());
+  absl::StatusOr<Pid> answer;
+  const auto submit = [&] {
+    core.core->admission.Submit(
+        request, Pid{}, /*keep_result=*/true,
+        [&answer](absl::StatusOr<Pid> pid) { answer = std::move(pid); });
+    core.Settle();
+  };
+  submit();
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  const Pid pid = *answer;
+  EXPECT_EQ(table.size(), 1u);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(ReasonOf(Submit(request).status()), reason::kNameTaken);
+    submit();
+    EXPECT_EQ(ReasonOf(answer.status()), reason::kNameTaken);
+    EXPECT_EQ(table.size(), 1u);
   }
-  EXPECT_EQ(Listed({"tenant=a"}).size(), 1u);
+  ASSERT_TRUE(
+      core.core->delivery
+          .Control(Owner::kAny, pid, kEventTerminate, "enough", core.core->lane)
+          .ok());
+  core.Settle();
+  EXPECT_EQ(table.size(), 0u);
 }
 
 TEST_F(Labelled, AListHasTheNameThatAProcessHasHeldLongest) {

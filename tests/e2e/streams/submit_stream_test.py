@@ -145,7 +145,8 @@ class Rules(SubmitCase):
                  submit_item("echo", priority=99),
                  submit_item("echo", on_name_conflict=7),
                  submit_item("echo", name="with blanks"),
-                 submit_item("echo", b"fine")]
+                 # The message names the type that it resembles.
+                 submit_item("conter"), submit_item("echo", b"fine")]
         stream = self.stream()
         stream.submit(*items, await_outcomes=True)
         self.assertIsNone(stream.finish())
@@ -156,7 +157,8 @@ class Rules(SubmitCase):
              2: ("UNKNOWN_METHOD", ""), 3: ("INVALID_FIELD", "process_type"),
              4: ("INVALID_FIELD", "priority"),
              5: ("INVALID_FIELD", "on_name_conflict"),
-             6: ("INVALID_FIELD", "name")})
+             6: ("INVALID_FIELD", "name"), 7: ("UNKNOWN_PROCESS_TYPE", "")})
+        self.assertIn('did you mean "counter"?', stream.refused[7].message)
         for i, refusal in stream.refused.items():
             with self.subTest(item=i), \
                     self.assertRaises(grpc.RpcError) as caught:
@@ -164,7 +166,7 @@ class Rules(SubmitCase):
             unary = refusal_of(caught.exception)
             self.assertEqual((refusal.code, refusal.reason, refusal.message),
                              (unary.code.value[0], unary.reason, unary.message))
-        self.assertEqual(list(stream.outcomes), [7])
+        self.assertEqual(list(stream.outcomes), [8])
 
     def test_too_many_items_end_the_stream_when_the_others_are_told(self):
         stream = self.stream()

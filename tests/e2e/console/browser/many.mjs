@@ -44,4 +44,5 @@ export async function pagesStayFluentWithManyProcesses(kit) {
   const took = performance.now() - began;
   const stalled = await page.evaluate(() => window.stalledMs);
   assert.ok(took < kit.order.waitMs, `${took} ms`);
+  assert.ok(stalled < took / 2, `the page drew nothing for ${stalled} of ${took} ms`);
 }
