@@ -178,8 +178,12 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
   options.counts_owners = !config_.auth_tokens.empty();
   options.counts_mailboxes = access_ != nullptr && access_->LimitsMailboxes();
   options.stuck_after = config_.force_timeout;
-  options.log = [this](runtime::LogLevel level, std::string_view message) {
-    logger_.Log(level, message);
+  options.log = [this](runtime::LogLevel level, std::string_view message,
+                       const runtime::LogSubject& about) {
+    const std::string pid =
+        about.pid.empty() ? std::string() : runtime::FormatPid(about.pid);
+    logger_.Log(level, message,
+                {.pid = pid, .type = about.type, .name = about.name});
   };
   options.has_level = [this](runtime::LogLevel level) {
     return level >= logger_.level();

@@ -151,9 +151,8 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
       timed_wakes(durable == nullptr ? nullptr
                                      : std::make_unique<TimedWakes>(*this)) {
   ACTORD_ASSERT(ValidateLimits(options).ok(), "core.h: the limits are checked");
-  ACTORD_ASSERT(
-      options.workers > 0 && options.incarnation != 0 && options.log != nullptr,
-      "core.h: the options are resolved");
+  ACTORD_ASSERT(options.workers > 0 && options.incarnation != 0 && options.log,
+                "core.h: the options are resolved");
   if (durable != nullptr) {
     durable->releases().OnCaughtUp([this] { parked->EnqueueAll(); });
     processes.SetWake([this](const Pid& id, Owner by) { return Wake(id, by); });

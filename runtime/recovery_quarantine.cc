@@ -92,9 +92,10 @@ void Runtime::Core::CheckPoison(Process& process, const Pid& pid,
                    " in plugin ", type.plugin, " ", type.version);
   const std::string who =
       absl::StrCat("process ", FormatPid(pid), " of type ", type.name);
+  const LogSubject about{.pid = pid, .type = type.name};
   if (!marks->IsPoison(*suspect)) {
     if (suspect->is_new) {
-      options.log(LogLevel::kWarning, absl::StrCat(who, ": ", text));
+      options.log(LogLevel::kWarning, absl::StrCat(who, ": ", text), about);
     }
     return;
   }
@@ -104,7 +105,8 @@ void Runtime::Core::CheckPoison(Process& process, const Pid& pid,
                    ". Its state and its mailbox are kept. Load a mended "
                    "version of the plugin, or try again with \"actorctl "
                    "quarantine retry ",
-                   FormatPid(pid), "\", or terminate it"));
+                   FormatPid(pid), "\", or terminate it"),
+      about);
   EnterQuarantine(process,
                   {.pid = pid,
                    .process_type = type.name,

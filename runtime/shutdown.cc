@@ -111,12 +111,12 @@ void Shutdown::LogStuck() const {
       0, UINT32_MAX, [&](const Process& process, uint32_t generation) {
         const ProcessType* type = process.type.load(std::memory_order_acquire);
         if (type == nullptr || process.is_durable()) return true;
+        const Pid pid = core_.processes.PidOf(process, generation);
         core_.options.log(
             LogLevel::kError,
-            absl::StrCat("process ",
-                         FormatPid(core_.processes.PidOf(process, generation)),
-                         " of type ", type->name,
-                         " does not return from its step"));
+            absl::StrCat("process ", FormatPid(pid), " of type ", type->name,
+                         " does not return from its step"),
+            {.pid = pid, .type = type->name});
         return ++named < kNamed;
       });
 }

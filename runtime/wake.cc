@@ -156,7 +156,8 @@ absl::Status Runtime::Core::BringBack(StoredProcess&& stored,
     options.log(LogLevel::kError,
                 absl::StrCat("process ", FormatPid(stored.pid),
                              " is in quarantine: ", found.fits.message(),
-                             ". Its state and its mailbox are kept"));
+                             ". Its state and its mailbox are kept"),
+                {.pid = stored.pid});
     EnterQuarantine(*process, stored, found.fits);
   } else if (has_yields || !damage.ok()) {
     // Its first turn begins the timers again, whatever it came back for.

@@ -14,6 +14,7 @@ constexpr size_t kMaxLoggedRequestBytes = 512;
 }  // namespace
 
 AuditEntry::AuditEntry(Logger& logger, const Access& access,
+                       const CallSource& source,
                        const google::protobuf::Message& request) {
   if (!access.IsAudited()) return;
   logger_ = &logger;
@@ -23,17 +24,20 @@ AuditEntry::AuditEntry(Logger& logger, const Access& access,
                        identity::RedactTokens(ToUtf8(request.ShortDebugString(),
                                                      kMaxLoggedRequestBytes)),
                        "} by ", access.Who());
+  const identity::Identity* const identity = access.identity();
+  if (identity != nullptr) client_ = identity->name;
+  method_ = access.method();
+  peer_ = source.peer();
 }
 
 void AuditEntry::Done(const absl::Status& result) const {
   if (logger_ == nullptr) return;
-  if (result.ok()) {
-    logger_->Info(absl::StrCat(text_, ": done"));
-    return;
-  }
-  logger_->Info(absl::StrCat(text_, ": failed with ",
-                             absl::StatusCodeToString(result.code()), " ",
-                             runtime::ReasonOf(result)));
+  const std::string code = absl::StatusCodeToString(result.code());
+  logger_->Info(
+      result.ok() ? absl::StrCat(text_, ": done")
+                  : absl::StrCat(text_, ": failed with ", code, " ",
+                                 runtime::ReasonOf(result)),
+      {.client = client_, .method = method_, .peer = peer_, .code = code});
 }
 
 }  // namespace actord::daemon

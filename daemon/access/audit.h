@@ -11,9 +11,11 @@
 #include <google/protobuf/message.h>
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "daemon/access/access.h"
+#include "daemon/access/call_source.h"
 #include "daemon/log/logging.h"
 
 namespace actord::daemon {
@@ -22,8 +24,9 @@ class AuditEntry {
  public:
   // An entry that writes nothing.
   AuditEntry() = default;
-  // `request`: its texts are escaped and cut.
-  AuditEntry(Logger& logger, const Access& access,
+  // `request`: its texts are escaped and cut. `source`: asked only if the call
+  // is audited.
+  AuditEntry(Logger& logger, const Access& access, const CallSource& source,
              const google::protobuf::Message& request);
 
   // Writes the line. To be called once, when the result is known.
@@ -32,6 +35,10 @@ class AuditEntry {
  private:
   Logger* logger_ = nullptr;  // null: there is nothing to write
   std::string text_;
+  // The fields of the line.
+  std::string client_;
+  std::string_view method_;  // lives as long as the program
+  std::string peer_;
 };
 
 }  // namespace actord::daemon

@@ -45,7 +45,8 @@ void RefusalLog::Say(const Kind& kind, std::string_view text) {
       unsaid == 0
           ? std::string(text)
           : absl::StrCat(std::string(text), " (and ", unsaid,
-                         " more of this kind since the last such line)"));
+                         " more of this kind since the last such line)"),
+      {.method = kind.method, .code = kind.reason, .repeated = unsaid});
 }
 
 }  // namespace actord::daemon

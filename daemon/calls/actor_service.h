@@ -208,7 +208,7 @@ class ActorService final : public RoutedService {
   // The audit line of a call; it is empty for most methods.
   [[nodiscard]] AuditEntry Audit(
       const Caller& caller, const google::protobuf::Message& request) const {
-    return {context_.logger, caller.access(), request};
+    return {context_.logger, caller.access(), caller.source(), request};
   }
   [[nodiscard]] runtime::PayloadLimit payload_limit() const {
     return runtime::PayloadLimit(runtime_.limits());

@@ -1,5 +1,7 @@
 #include "daemon/log/log_format.h"
 
+#include <actord/text.h>
+
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -34,10 +36,11 @@ std::string_view PayloadOf(const spdlog::details::log_msg& message) {
   return {message.payload.data(), message.payload.size()};
 }
 
-class ConsoleFormatter final : public spdlog::formatter {
+class ConsoleFormatter final : public LineFormatter {
  public:
-  void format(const spdlog::details::log_msg& message,
-              spdlog::memory_buf_t& out) override {
+  void Format(const spdlog::details::log_msg& message,
+              const LogFields& /*fields*/,
+              spdlog::memory_buf_t& out) const override {
     constexpr size_t kLevelWidth = 8;
     AppendTime(message.time, out);
     out.push_back(' ');
@@ -49,31 +52,52 @@ class ConsoleFormatter final : public spdlog::formatter {
     AppendVisible(PayloadOf(message), out);
     out.push_back('\n');
   }
-  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
-    return std::make_unique<ConsoleFormatter>();
-  }
 };
 
-class JsonFormatter final : public spdlog::formatter {
+void AppendField(std::string_view key, std::string_view value,
+                 spdlog::memory_buf_t& out) {
+  if (value.empty()) return;
+  AppendText(",\"", out);
+  AppendText(key, out);
+  AppendText("\":", out);
+  AppendJsonString(CutUtf8(value, LogFields::kMaxFieldBytes), out);
+}
+
+void AppendNumber(std::string_view key, uint64_t value,
+                  spdlog::memory_buf_t& out) {
+  if (value == 0) return;
+  AppendText(",\"", out);
+  AppendText(key, out);
+  AppendText("\":", out);
+  AppendText(std::to_string(value), out);
+}
+
+class JsonFormatter final : public LineFormatter {
  public:
-  void format(const spdlog::details::log_msg& message,
-              spdlog::memory_buf_t& out) override {
+  void Format(const spdlog::details::log_msg& message, const LogFields& fields,
+              spdlog::memory_buf_t& out) const override {
     AppendText(R"({"time":")", out);
     AppendTime(message.time, out);
     AppendText(R"(","level":")", out);
     AppendText(LevelName(message.level), out);
     AppendText(R"(","message":)", out);
     AppendJsonString(PayloadOf(message), out);
+    AppendField("pid", fields.pid, out);
+    AppendField("type", fields.type, out);
+    AppendField("name", fields.name, out);
+    AppendField("client", fields.client, out);
+    AppendField("method", fields.method, out);
+    AppendField("peer", fields.peer, out);
+    AppendField("code", fields.code, out);
+    AppendField("trace_id", fields.trace_id, out);
+    AppendNumber("repeated", fields.repeated, out);
     AppendText("}\n", out);
-  }
-  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
-    return std::make_unique<JsonFormatter>();
   }
 };
 
 }  // namespace
 
-std::unique_ptr<spdlog::formatter> MakeFormatter(LogFormat format) {
+std::unique_ptr<const LineFormatter> MakeFormatter(LogFormat format) {
   if (format == LogFormat::kJson) return std::make_unique<JsonFormatter>();
   return std::make_unique<ConsoleFormatter>();
 }

@@ -73,9 +73,10 @@ bool WantsColour(LogFormat format) {
 }
 
 std::string Line(const spdlog::details::log_msg& message,
-                 spdlog::formatter& formatter, bool in_colour) {
+                 const LogFields& fields, const LineFormatter& formatter,
+                 bool in_colour) {
   spdlog::memory_buf_t text;
-  formatter.format(message, text);
+  formatter.Format(message, fields, text);
   std::string line(text.data(), text.size());
   if (in_colour && message.color_range_end > message.color_range_start) {
     line.insert(message.color_range_end, kNoColour);
@@ -84,15 +85,20 @@ std::string Line(const spdlog::details::log_msg& message,
   return line;
 }
 
-// Formatters have no state, so threads need no lock here.
-class WriterSink final : public spdlog::sinks::sink {
+}  // namespace
+
+// spdlog's logger hands on its lines without fields.
+class LineSink final : public spdlog::sinks::sink {
  public:
-  WriterSink(LogWriter& writer, LogFormat format, bool in_colour)
+  LineSink(LogWriter& writer, LogFormat format, bool in_colour)
       : writer_(writer),
         formatter_(MakeFormatter(format)),
         in_colour_(in_colour) {}
+  void Write(const spdlog::details::log_msg& message, const LogFields& fields) {
+    writer_.Write(Line(message, fields, *formatter_, in_colour_));
+  }
   void log(const spdlog::details::log_msg& message) override {
-    writer_.Write(Line(message, *formatter_, in_colour_));
+    Write(message, {});
   }
   void flush() override {}
   void set_pattern(const std::string& /*pattern*/) override {}
@@ -100,23 +106,24 @@ class WriterSink final : public spdlog::sinks::sink {
 
  private:
   LogWriter& writer_;
-  const std::unique_ptr<spdlog::formatter> formatter_;
+  const std::unique_ptr<const LineFormatter> formatter_;
   const bool in_colour_;
 };
+
+namespace {
 
 LogWriter::Notice DropNotice(LogFormat format, bool in_colour) {
   return [format, in_colour](uint64_t dropped) {
     const std::string text =
         absl::StrCat(dropped, dropped == 1 ? " log line" : " log lines",
                      " dropped: standard error was blocked or full");
-    return Line({"actord", spdlog::level::warn, text}, *MakeFormatter(format),
-                in_colour);
+    return Line({"actord", spdlog::level::warn, text}, {},
+                *MakeFormatter(format), in_colour);
   };
 }
 
-std::unique_ptr<spdlog::logger> MakeLogger(LogFormat format, LogLevel level,
-                                           LogWriter& writer) {
-  auto sink = std::make_shared<WriterSink>(writer, format, WantsColour(format));
+std::unique_ptr<spdlog::logger> MakeLogger(LogLevel level,
+                                           std::shared_ptr<LineSink> sink) {
   auto logger = std::make_unique<spdlog::logger>("actord", std::move(sink));
   logger->set_level(ToSpdlog(level));
   return logger;
@@ -153,11 +160,13 @@ void LogProtobuf(google::protobuf::LogLevel level, const char* /*file*/,
 
 Logger::Logger(LogFormat format, LogLevel level)
     : writer_(STDERR_FILENO, DropNotice(format, WantsColour(format))),
-      logger_(MakeLogger(format, level, writer_)) {}
+      sink_(std::make_shared<LineSink>(writer_, format, WantsColour(format))),
+      logger_(MakeLogger(level, sink_)) {}
 
 Logger::~Logger() = default;
 
-void Logger::Log(LogLevel level, std::string_view message) {
+void Logger::Log(LogLevel level, std::string_view message,
+                 const LogFields& fields) {
   std::string shortened;
   if (message.size() > kMaxMessageBytes) {
     const std::string_view beginning = CutUtf8(message, kMaxMessageBytes);
@@ -167,8 +176,9 @@ void Logger::Log(LogLevel level, std::string_view message) {
   }
   if (!logger_->should_log(ToSpdlog(level))) return;
   recent_.Add(runtime::Clock::System().UnixNs(), level, message);
-  logger_->log(ToSpdlog(level),
-               spdlog::string_view_t(message.data(), message.size()));
+  sink_->Write({"actord", ToSpdlog(level),
+                spdlog::string_view_t(message.data(), message.size())},
+               fields);
 }
 
 void Logger::SetLevel(LogLevel level) { logger_->set_level(ToSpdlog(level)); }

@@ -12,6 +12,7 @@
 
 #include "absl/time/time.h"
 #include "daemon/log/line_spacing.h"
+#include "daemon/log/log_fields.h"
 #include "daemon/log/log_writer.h"
 #include "daemon/log/recent_lines.h"
 #include "daemon/settings/config.h"
@@ -23,6 +24,8 @@ class logger;
 }
 
 namespace actord::daemon {
+
+class LineSink;
 
 class Logger {
  public:
@@ -38,16 +41,18 @@ class Logger {
   Logger(const Logger&) = delete;
   Logger& operator=(const Logger&) = delete;
 
-  // The entry is always one line. Line ends in `message` are escaped.
-  void Log(runtime::LogLevel level, std::string_view message);
+  // The entry is always one line. Line ends in `message` are escaped. A line in
+  // JSON also has the `fields`, which `message` should tell, too.
+  void Log(runtime::LogLevel level, std::string_view message,
+           const LogFields& fields = {});
   void Debug(std::string_view message) {
     Log(runtime::LogLevel::kDebug, message);
   }
-  void Info(std::string_view message) {
-    Log(runtime::LogLevel::kInfo, message);
+  void Info(std::string_view message, const LogFields& fields = {}) {
+    Log(runtime::LogLevel::kInfo, message, fields);
   }
-  void Warning(std::string_view message) {
-    Log(runtime::LogLevel::kWarning, message);
+  void Warning(std::string_view message, const LogFields& fields = {}) {
+    Log(runtime::LogLevel::kWarning, message, fields);
   }
   void Error(std::string_view message) {
     Log(runtime::LogLevel::kError, message);
@@ -70,6 +75,8 @@ class Logger {
  private:
   LogWriter writer_;
   RecentLines recent_;
+  const std::shared_ptr<LineSink> sink_;
+  // For its level, and for spdlog's own errors; its sink is `sink_`.
   const std::unique_ptr<spdlog::logger> logger_;
 };
 

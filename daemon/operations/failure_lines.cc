@@ -33,7 +33,14 @@ void FailureLines::Add(const runtime::ProcessFailure& failure) {
                     " since the last such line; see "
                     "actorctl failures)");
   }
-  logger_.Warning(text);
+  const std::string pid = runtime::FormatPid(failure.pid);
+  const std::string code = absl::StatusCodeToString(failure.code);
+  logger_.Warning(text, {.pid = pid,
+                         .type = failure.process_type,
+                         .name = failure.name,
+                         .code = code,
+                         .trace_id = failure.trace_id,
+                         .repeated = *left_out});
 }
 
 }  // namespace actord::daemon

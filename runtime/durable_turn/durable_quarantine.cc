@@ -112,7 +112,8 @@ void DurableTurn::EnterQuarantine(Process& process, Turn& turn,
                    " is in quarantine: ", why.message(),
                    ". Its state and its mailbox are kept. Load a version of "
                    "plugin ",
-                   type.plugin, " that can restore it, or terminate it"));
+                   type.plugin, " that can restore it, or terminate it"),
+      {.pid = pid, .type = type.name});
   state.quarantined.emplace();
   state.quarantined->was_blocked = attempt.blocked;
   state.quarantined->step_due = std::exchange(process.step_due, false);

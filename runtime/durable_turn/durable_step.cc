@@ -235,7 +235,8 @@ std::optional<EndCause> DurableTurn::TakeImage(
       shared_.log(LogLevel::kWarning,
                   absl::StrCat("process ", FormatPid(PidOf(process, turn)),
                                " of type ", type.name, " has taken ", history,
-                               ". At a limit it ends"));
+                               ". At a limit it ends"),
+                  {.pid = PidOf(process, turn), .type = type.name});
     }
     return std::nullopt;
   }

@@ -22,8 +22,7 @@ void UnclaimedCommands::Count(const std::vector<records::YieldImage>& yields) {
   }
 }
 
-void UnclaimedCommands::Warn(
-    const std::function<void(LogLevel, std::string_view)>& log) const {
+void UnclaimedCommands::Warn(const LogSink& log) const {
   for (const auto& [command, count] : yields_) {
     log(LogLevel::kWarning,
         absl::StrCat("the store has ", count,

@@ -29,7 +29,7 @@ class UnclaimedCommands {
   // Counts the yields of a process.
   void Count(const std::vector<records::YieldImage>& yields);
   // Logs a line for each command, and one for the commands above kMaxNamed.
-  void Warn(const std::function<void(LogLevel, std::string_view)>& log) const;
+  void Warn(const LogSink& log) const;
 
  private:
   static constexpr size_t kMaxNamed = 20;

@@ -31,23 +31,30 @@ void ProcessLog::Apply(LogEffect&& effect, Process& process, const Pid& self,
   lane.Free(content);
 }
 
-std::string ProcessLog::NameOf(const Pid& pid, const ProcessType* type,
-                               bool is_named) const {
-  std::string text = absl::StrCat("process ", FormatPid(pid));
-  if (type == nullptr) return text;
-  absl::StrAppend(&text, " (", type->name);
-  const std::optional<std::string> name =
-      is_named ? names_.NameOf(pid) : std::nullopt;
-  if (name) absl::StrAppend(&text, " @", *name);
-  text += ')';
-  return text;
+ProcessLog::Line ProcessLog::LineOf(const Pid& pid, const ProcessType* type,
+                                    bool is_named,
+                                    std::string_view text) const {
+  Line line{.pid = pid};
+  line.text = absl::StrCat("process ", FormatPid(pid));
+  if (type != nullptr) {
+    line.type = type->name;
+    if (is_named) line.name = names_.NameOf(pid).value_or(std::string());
+    absl::StrAppend(&line.text, " (", line.type, line.name.empty() ? "" : " @",
+                    line.name, ")");
+  }
+  absl::StrAppend(&line.text, ": ", ToAbsl(text));
+  return line;
 }
 
-std::string ProcessLog::LineOf(const Process& process, const Pid& self,
-                               std::string_view text) const {
-  return absl::StrCat(NameOf(self, process.type.load(std::memory_order_relaxed),
-                             IsNamed(process)),
-                      ": ", ToAbsl(text));
+ProcessLog::Line ProcessLog::LineOf(const Process& process, const Pid& self,
+                                    std::string_view text) const {
+  return LineOf(self, process.type.load(std::memory_order_relaxed),
+                IsNamed(process), text);
+}
+
+void ProcessLog::Write(int32_t level, const Line& line) const {
+  options_.log(static_cast<LogLevel>(rules::LogLevelOf(level)), line.text,
+               line.subject());
 }
 
 void ProcessLog::Write(int32_t level, std::string_view line) const {
@@ -67,8 +74,7 @@ void ProcessLog::WriteFor(int32_t level, const Pid& pid,
     if (!found.IsStill()) type = nullptr;
   }
   std::string shortened;
-  Write(level, absl::StrCat(NameOf(pid, type, is_named), ": ",
-                            ToAbsl(rules::LogText(text, shortened))));
+  Write(level, LineOf(pid, type, is_named, rules::LogText(text, shortened)));
 }
 
 }  // namespace actord::runtime

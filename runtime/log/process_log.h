@@ -40,14 +40,25 @@ class ProcessLog {
   [[nodiscard]] bool Has(int32_t level) const;
   // For EffectOwners.
   void Apply(LogEffect&& effect, Process& process, const Pid& self, Lane& lane);
-  // "process PID (TYPE @NAME)". `type`: null if it is not known. The name is
-  // looked up if `is_named`.
-  [[nodiscard]] std::string NameOf(const Pid& pid, const ProcessType* type,
-                                   bool is_named) const;
+  // A line, and the process that it is about.
+  struct Line {
+    Pid pid = {};
+    std::string type = {};  // "": not known
+    std::string name = {};  // "": the process holds none
+    std::string text = {};
+
+    // Borrows the line.
+    [[nodiscard]] LogSubject subject() const { return {pid, type, name}; }
+  };
+  // The line "process PID (TYPE @NAME): TEXT". `type`: null if it is not known.
+  // The name is looked up if `is_named`.
+  [[nodiscard]] Line LineOf(const Pid& pid, const ProcessType* type,
+                            bool is_named, std::string_view text) const;
   // The line of a process in its turn.
-  [[nodiscard]] std::string LineOf(const Process& process, const Pid& self,
-                                   std::string_view text) const;
-  // Writes a line as it is.
+  [[nodiscard]] Line LineOf(const Process& process, const Pid& self,
+                            std::string_view text) const;
+  void Write(int32_t level, const Line& line) const;
+  // Writes a line that is about no process.
   void Write(int32_t level, std::string_view line) const;
   // Writes a line for a process that may have ended: then the line has its PID
   // alone. `level` and `text` may be out of range, as those of a step.

@@ -14,13 +14,12 @@
 #include "runtime/process/submission.h"
 #include "runtime/process/type_limits.h"
 #include "runtime/settings/limits.h"
+#include "runtime/settings/log_sink.h"
 #include "runtime/settings/work_policy.h"
 
 namespace actord::runtime {
 
 class Clock;
-
-enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 
 class StepSink;         // step_record.h
 class StepSpans;        // span.h
@@ -115,7 +114,7 @@ struct RuntimeOptions : Limits {
       timer_delay_ns = {};
   // Receives the messages of the runtime and the handlers. Called on any
   // thread; must not block for long.
-  std::function<void(LogLevel, std::string_view message)> log;
+  LogSink log;
   // Whether `log` would write a message of this level now. Called on any
   // thread, before a line of a process is made. Null: all levels.
   std::function<bool(LogLevel)> has_level = {};

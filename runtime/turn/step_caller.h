@@ -36,7 +36,7 @@ struct YieldAdoption;  // upgrading.h
 
 class StepCaller {
  public:
-  using Log = std::function<void(LogLevel, std::string_view)>;
+  using Log = LogSink;
 
   // If `sink` is null, no record is kept. `blocking_calls`: for calls of types
   // with ACTORD_TYPE_BLOCKS_THREAD. If `traces` is null, no call is traced.

@@ -151,22 +151,23 @@ void Watchdog::Warn(const LongCall& call, uint64_t now_ns) {
   }
   report.last_ns = now_ns;
   const uint64_t unsaid = std::exchange(report.unsaid, 0);
-  log_(LogLevel::kWarning,
-       absl::StrCat(
-           process_log_.NameOf(call.pid, call.type, call.is_named), ": its ",
-           call.name, " has kept a worker for ",
-           Policy::kCallPatienceNs / 1'000'000, " ms, and ",
-           call.still_runs ? "is still running" : "has returned now", "; ",
-           call.handed_over ? "another thread has taken the worker"
-                            : "no thread is left to take the worker, so other "
-                              "processes wait",
-           ". If the steps of this type block, set kBlocksThread (in C "
-           "ACTORD_TYPE_BLOCKS_THREAD); split long computations with "
-           "Continue, or move them to a pooled command.",
-           unsaid == 0 ? ""
-                       : absl::StrCat(" This has happened ", unsaid,
-                                      " more times to processes of this type "
-                                      "since the last warning.")));
+  const ProcessLog::Line line = process_log_.LineOf(
+      call.pid, call.type, call.is_named,
+      absl::StrCat(
+          "its ", call.name, " has kept a worker for ",
+          Policy::kCallPatienceNs / 1'000'000, " ms, and ",
+          call.still_runs ? "is still running" : "has returned now", "; ",
+          call.handed_over ? "another thread has taken the worker"
+                           : "no thread is left to take the worker, so other "
+                             "processes wait",
+          ". If the steps of this type block, set kBlocksThread (in C "
+          "ACTORD_TYPE_BLOCKS_THREAD); split long computations with "
+          "Continue, or move them to a pooled command.",
+          unsaid == 0 ? ""
+                      : absl::StrCat(" This has happened ", unsaid,
+                                     " more times to processes of this type "
+                                     "since the last warning.")));
+  log_(LogLevel::kWarning, line.text, line.subject());
 }
 
 bool Watchdog::Rest() {

@@ -47,7 +47,7 @@ class WorkerThreads;
 class Watchdog {
  public:
   using Policy = SchedulerPolicy;
-  using Log = std::function<void(LogLevel, std::string_view)>;
+  using Log = LogSink;
 
   // `lane`: for threads that run no workers.
   Watchdog(Scheduler& scheduler, WorkerThreads& threads,

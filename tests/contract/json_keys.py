@@ -292,7 +292,10 @@ def lines():
             daemon.stop()
         Path(folder, "stored").mkdir()
         store_commands(scenario, folder)
-        scenario.note("a line of the log", [
+        # A line has few of the fields, and some need faults of all kinds.
+        fields = re.findall(r'Append(?:Field|Number)\("(\w+)"', (
+            places.SOURCE / "daemon/log/log_format.cc").read_text(encoding="utf-8"))
+        scenario.note("a line of the log", [dict.fromkeys(fields, "")] + [
             json.loads(line) for line in daemon.log().splitlines()], {})
     for line in scenario.lines():
         yield line if line.startswith(" ") or line.startswith("a ") \

@@ -81,10 +81,15 @@ class LinkForm final : public CallForm {
         link_.values.empty()
             ? ""
             : absl::StrCat(" value: ", nlohmann::json(value_).dump());
-    logger_.Info(absl::StrCat("audit: CompleteYield {pid: \"",
-                              runtime::FormatPid(link_.yield.pid), "\"", value,
+    const std::string pid = runtime::FormatPid(link_.yield.pid);
+    logger_.Info(absl::StrCat("audit: CompleteYield {pid: \"", pid, "\"", value,
                               "} by a link of ", link_.maker, ", used from ",
-                              peer_, ": ", result));
+                              peer_, ": ", result),
+                 {.pid = pid,
+                  .client = link_.maker,
+                  .method = "CompleteYield",
+                  .peer = peer_,
+                  .code = result});
   }
 
   const YieldLink link_;

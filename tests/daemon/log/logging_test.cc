@@ -33,7 +33,7 @@ std::string Visible(std::string_view text) {
 }
 
 std::string Format(LogFormat format, spdlog::level::level_enum level,
-                   std::string_view message) {
+                   std::string_view message, const LogFields& fields = {}) {
   // 2025-01-31 12:00:00.042 UTC
   const spdlog::log_clock::time_point time =
       spdlog::log_clock::from_time_t(1738324800) +
@@ -42,7 +42,7 @@ std::string Format(LogFormat format, spdlog::level::level_enum level,
       time, spdlog::source_loc{}, "actord", level,
       spdlog::string_view_t(message.data(), message.size()));
   spdlog::memory_buf_t out;
-  MakeFormatter(format)->format(entry, out);
+  MakeFormatter(format)->Format(entry, fields, out);
   return {out.data(), out.size()};
 }
 
@@ -68,6 +68,40 @@ TEST(LogFormat, JsonReplacesInvalidUtf8) {
   EXPECT_EQ(Json("\xc3"), "\"" + replacement + "\"");
   EXPECT_EQ(Json("\xed\xa0\x80"),
             "\"" + replacement + replacement + replacement + "\"");
+}
+
+TEST(LogFormat, JsonEntryHasTheFieldsOfItsLineAndNoOther) {
+  const std::string hostile = "a\",\"level\":\"x\xff\n\xe2\x80\xae";
+  const std::string large(1000, 'n');
+  const LogFields fields{.pid = "1.2.3.4",
+                         .type = hostile,
+                         .name = large,
+                         .client = "desk",
+                         .method = "Cancel",
+                         .peer = "unix:17",
+                         .code = "OK",
+                         .trace_id = "4bf9",
+                         .repeated = 7};
+  const std::string line =
+      Format(LogFormat::kJson, spdlog::level::info, "text", fields);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  EXPECT_THAT(line, Not(HasSubstr("\xe2\x80\xae")));
+  const nlohmann::json entry = nlohmann::json::parse(line);
+  EXPECT_EQ(entry.size(), 12u);
+  EXPECT_EQ(entry["message"], "text");
+  EXPECT_EQ(entry["level"], "info");
+  EXPECT_EQ(entry["pid"], "1.2.3.4");
+  EXPECT_EQ(entry["type"], "a\",\"level\":\"x\xef\xbf\xbd\n\xe2\x80\xae");
+  EXPECT_EQ(entry["name"], large.substr(0, LogFields::kMaxFieldBytes));
+  EXPECT_EQ(entry["client"], "desk");
+  EXPECT_EQ(entry["method"], "Cancel");
+  EXPECT_EQ(entry["peer"], "unix:17");
+  EXPECT_EQ(entry["code"], "OK");
+  EXPECT_EQ(entry["trace_id"], "4bf9");
+  EXPECT_EQ(entry["repeated"], 7);
+  // The line for people is the text alone.
+  EXPECT_EQ(Format(LogFormat::kConsole, spdlog::level::info, "text", fields),
+            Format(LogFormat::kConsole, spdlog::level::info, "text"));
 }
 
 TEST(LogFormat, JsonEntryIsOneObjectOnOneLine) {

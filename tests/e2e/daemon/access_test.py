@@ -2,6 +2,7 @@
 methods come from the descriptor and the rules from docs/access.md, so a new method
 is covered by itself."""
 
+import json
 import os
 import re
 
@@ -154,6 +155,32 @@ class Audit(TokenCase):
         self.assertRegex(
             daemon.log(), r"Cancel of ipv4:127\.0\.0\.1:\d+, viewer \(token "
             rf"{viewer[4:12]}, viewer\) refused: .* \(ROLE_NOT_ALLOWED\)")
+
+    def test_json_has_the_caller_as_fields(self):
+        admin = self.token("admin", name="root-of-all")
+        viewer_token = self.token("viewer")
+        daemon = self.serve("--plugin-dir", places.PLUGINS, "--log-format", "json")
+        actor = self.connect_with(daemon, admin)
+        actor.cancel(actor.submit("counter", b"1"))
+        self.assert_code(lambda: actor.load_plugin("/none.so"), DENIED,
+                         "PLUGIN_NOT_ALLOWED")
+        viewer = self.connect_with(daemon, viewer_token)
+        self.assert_code(lambda: viewer.cancel("1.1.1.1"), DENIED,
+                         "ROLE_NOT_ALLOWED")
+        actor.shutdown()
+        daemon.wait()
+        entries = [json.loads(line) for line in daemon.log().splitlines()]
+        audit = {entry["method"]: entry for entry in entries
+                 if entry["message"].startswith("audit: ")}
+        self.assertEqual(set(audit), {"Cancel", "LoadPlugin", "Shutdown"})
+        for method, code in (("Cancel", "OK"), ("LoadPlugin", "PERMISSION_DENIED")):
+            entry = audit[method]
+            self.assertEqual((entry["client"], entry["code"]),
+                             ("root-of-all", code))
+            self.assertRegex(entry["peer"], r"^ipv4:127\.0\.0\.1:\d+$")
+        [refused] = [entry for entry in entries
+                     if entry.get("code") == "ROLE_NOT_ALLOWED"]
+        self.assertEqual(refused["method"], "Cancel")
 
     def _dead_letter(self, actor):
         """Ends a process with a message in its mailbox."""

@@ -52,6 +52,40 @@ class ProcessLog(CliCase):
         self.wait_for_line(f"x... ({100_000 - (15 << 10)} more bytes)")
 
 
+class JsonLog(EmptyCase):
+
+    def entries(self, daemon, text):
+        """The lines with the text, as soon as there is one."""
+        def find():
+            lines = [json.loads(line) for line in daemon.log().splitlines()]
+            return [line for line in lines if text in line["message"]]
+        return eventually(find, text)
+
+    def test_lines_about_a_process_have_it_as_fields(self):
+        daemon = self.start_daemon("--log-format", "json")
+        actor = self.connect(daemon)
+        hostile = "\n{\"level\":\"error\"}\u202e"
+        plain = actor.submit(DIARIST)
+        named = actor.submit(DIARIST, name="diaries/7")
+        actor.send(plain, "info", b"no name")
+        actor.send(named, "warning", f"a name {hostile}".encode())
+        [entry] = self.entries(daemon, "no name")
+        self.assertEqual(
+            {key: entry.get(key) for key in ("level", "pid", "type", "name")},
+            {"level": "info", "pid": plain, "type": DIARIST, "name": None})
+        [entry] = self.entries(daemon, "a name ")
+        self.assertEqual((entry["pid"], entry["name"]), (named, "diaries/7"))
+        self.assertTrue(entry["message"].endswith(hostile))
+        failed = actor.submit("probe", b"split tank", method="fail")
+        actor.wait(failed)
+        [entry] = self.entries(daemon, "split tank")
+        self.assertEqual((entry["pid"], entry["type"], entry["code"]),
+                         (failed, "probe", "FAILED_PRECONDITION"))
+        # Lines that are about no process have no process.
+        [entry] = self.entries(daemon, " serves on ")
+        self.assertEqual(set(entry), {"time", "level", "message"})
+
+
 class DurableProcessLog(EmptyCase):
 
     def test_killed_daemon_writes_no_line_twice(self):

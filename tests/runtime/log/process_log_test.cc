@@ -23,9 +23,13 @@ class ProcessLogTest : public ::testing::Test {
  protected:
   RuntimeOptions Options() {
     RuntimeOptions options;
-    options.log = [this](LogLevel level, std::string_view message) {
+    options.log = [this](LogLevel level, std::string_view message,
+                         const LogSubject& about) {
       lines_.push_back(
           absl::StrCat(static_cast<int>(level), " ", std::string(message)));
+      subjects_.push_back(absl::StrCat(
+          about.pid.empty() ? std::string() : FormatPid(about.pid), "|",
+          std::string(about.type), "|", std::string(about.name)));
     };
     options.has_level = [this](LogLevel level) { return level >= least_; };
     return options;
@@ -35,6 +39,7 @@ class ProcessLogTest : public ::testing::Test {
   }
 
   std::vector<std::string> lines_;
+  std::vector<std::string> subjects_;  // of the lines
   LogLevel least_ = LogLevel::kDebug;
   SteppedCore core_{1, Options()};
 };
@@ -46,6 +51,8 @@ TEST_F(ProcessLogTest, LineNamesTheProcess) {
   });
   EXPECT_THAT(lines_, ElementsAre(Line(2, pid, " (script): one"),
                                   Line(4, pid, " (script): two")));
+  const std::string subject = FormatPid(pid) + "|script|";
+  EXPECT_THAT(subjects_, ElementsAre(subject, subject));
 }
 
 TEST_F(ProcessLogTest, LineHasTheOldestName) {
