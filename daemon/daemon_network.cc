@@ -18,6 +18,7 @@
 #include "daemon/listening/open_listening.h"
 #include "daemon/settings/config_text.h"
 #include "daemon/settings/version.h"
+#include "runtime/actors/failures.h"
 #include "runtime/system/clock.h"
 #include "runtime/system/cpu_count.h"
 
@@ -124,7 +125,12 @@ std::string Daemon::Metrics(const AdminCounts& counts) const {
                         .metrics = {},
                         .limits = runtime_->limits().Get(),
                         .version = kActordVersion,
-                        .calls = {}};
+                        .calls = {},
+                        .failures = runtime_->failures().CountsByType(),
+                        .types = {}};
+  for (const runtime::ProcessType* type : catalog_.process_types()) {
+    sources.types.push_back(type->name);
+  }
   service_->ForEachMethod([&](const std::string& method, uint64_t begun) {
     sources.calls.emplace_back(method, begun);
   });

@@ -89,7 +89,8 @@ Fields Overview(const v1::GetStatusResponse& status) {
            WithThousands(counters.processes_started_total()) + " started, " +
            WithThousands(counters.processes_ended_total()) + " ended, " +
            WithThousands(counters.processes_failed_total()) +
-           " of them without a result (failed, or cancelled)"},
+           " of them without a result, of which " +
+           WithThousands(counters.process_failures_total()) + " failed"},
       {"Steps", WithThousands(counters.steps_total())},
       {"Messages",
        WithThousands(counters.messages_total()) + ", " +
@@ -351,8 +352,8 @@ void AddStatus(CLI::App& app, Action& chosen) {
       "\nIs the machine full? Memory and Processors show what the daemon uses "
       "of it. Use of\nlimits shows how full each limit is, whether it refuses "
       "work now (REACHED), and how much\nit has refused since the start.\n"
-      "\"failed\" counts processes that ended without a result, cancelled and "
-      "terminated ones\nincluded; actorctl failures lists the others.\n"
+      "A process that was cancelled or terminated ended without a result, and "
+      "has not failed;\nactorctl failures lists those that have failed.\n"
       "\n-o wide adds all counters, the limits in force and the workers; -o "
       "name "
       "prints the incarnation.\n"

@@ -2,11 +2,15 @@
 
 #include <sys/resource.h>
 
+#include <map>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "daemon/admin/metric_text.h"
 #include "daemon/counters/counter_values.h"
 #include "daemon/limits/own_use.h"
+#include "runtime/actors/failures.h"
 #include "runtime/settings/limit_info.h"
 
 namespace actord::daemon {
@@ -82,6 +86,21 @@ void WriteCalls(const MetricSources& sources, MetricText& text) {
   }
 }
 
+// A type in force that has not failed yet is 0, so that its first failure is an
+// increase.
+void WriteFailures(const MetricSources& sources, MetricText& text) {
+  std::map<std::string, uint64_t> counts = sources.failures;
+  for (const std::string& type : sources.types) {
+    if (counts.size() >= runtime::Failures::kMaxCountedTypes) break;
+    counts.emplace(type, 0);
+  }
+  counts.emplace(runtime::Failures::kOtherTypes, 0);
+  text.Begin("actord_process_type_failures_total", MetricKind::kCounter,
+             "Processes of a type that failed. The first 200 types have a "
+             "series, and all further ones share \"other\".");
+  for (const auto& [type, failures] : counts) text.Add("type", type, failures);
+}
+
 void WriteLimitMetrics(const runtime::Limits& limits, MetricText& text) {
   for (const runtime::LimitRow& row : runtime::LimitRows()) {
     const std::string name = absl::StrCat(
@@ -110,6 +129,7 @@ std::string WriteMetrics(const MetricSources& sources) {
   WriteTable(sources.metrics, text);
   WriteCounterTables(sources, text);
   WriteCalls(sources, text);
+  WriteFailures(sources, text);
   WriteWorkerMetrics(sources.of_runtime, text);
   WriteLimitMetrics(sources.limits, text);
   return text.Take();

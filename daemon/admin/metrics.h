@@ -2,12 +2,14 @@
 // metric_table.h, and the few metrics that have a label.
 //
 // The number of series is bounded: a label is the index of a worker (at most
-// 256), a method of the service, or the version.
+// 256), a method of the service, a process type (at most kMaxCountedTypes of
+// Failures, and one for all others), or the version.
 //
 // Thread-safety: pure functions and plain values.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +37,10 @@ struct MetricSources {
   std::string version;
   // Calls that have begun, by method.
   std::vector<std::pair<std::string, uint64_t>> calls;
+  // Processes that have failed, by type (Failures::CountsByType), and the types
+  // that are in force.
+  std::map<std::string, uint64_t> failures;
+  std::vector<std::string> types;
 };
 
 std::string WriteMetrics(const MetricSources& sources);

@@ -36,6 +36,7 @@ OVERVIEW = {
         ("Starts and ends", ["actord_processes_started_total",
                              "actord_processes_ended_total",
                              "actord_processes_failed_total"]),
+        ("Failures by type", ["actord_process_type_failures_total"]),
         ("Steps and messages", ["actord_steps_total", "actord_messages_total"]),
         ("Processes that wait for a worker", ["actord_processes_ready"]),
         ("Turns of each worker", ["actord_worker_turns_total"]),
@@ -83,9 +84,13 @@ LABELLED = {
                                         "Turns of a worker that ran a process."),
     "actord_calls_total": Metric("actord_calls_total", True,
                                  "Calls of gRPC that have begun, by method."),
+    "actord_process_type_failures_total": Metric(
+        "actord_process_type_failures_total", True,
+        "Processes that failed, by type, without cancelled ones."),
 }
 LEGENDS = {"actord_worker_turns_total": "worker {{worker}}",
-           "actord_calls_total": "{{method}}"}
+           "actord_calls_total": "{{method}}",
+           "actord_process_type_failures_total": "{{type}}"}
 
 # KIND(member, "name", ["unit",] "help" "more of it"), the lines joined.
 ROW = re.compile(r'\b(LANE|TOTAL|GAUGE)\(\w+, ("[^"]*"(?:,? "[^"]*")*)\)')

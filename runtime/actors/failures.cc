@@ -46,19 +46,35 @@ void Failures::Add(const Process& process, const Pid& pid,
   const size_t max_count = limits_.failure_max_count();
   const size_t max_bytes = limits_.failure_max_bytes();
   std::vector<Kept> dropped;
-  if (max_count != 0 && charge <= max_bytes) {
+  {
     const MutexLock lock(mutex_);
-    Forget(max_count - 1, max_bytes - charge, dropped);
-    failure.id = End();
-    kept_.push_back(made);
-    ids_.emplace(pid, failure.id);
-    bytes_ += charge;
+    CountType(failure.process_type);
+    if (max_count != 0 && charge <= max_bytes) {
+      Forget(max_count - 1, max_bytes - charge, dropped);
+      failure.id = End();
+      kept_.push_back(made);
+      ids_.emplace(pid, failure.id);
+      bytes_ += charge;
+    }
   }
   if (told_ != nullptr) told_(failure);
 }
 
 size_t Failures::ChargeOf(const ProcessFailure& failure) {
   // Overhead of the deque, of the map, and of the blocks of the heap.
+void Failures::CountType(const std::string& type) {
+  const auto it = of_types_.find(type);
+  const bool is_counted =
+      !type.empty() &&
+      (it != of_types_.end() || of_types_.size() < kMaxCountedTypes);
+  ++of_types_[is_counted ? type : kOtherTypes];
+}
+
+std::map<std::string, uint64_t> Failures::CountsByType() const {
+  const MutexLock lock(mutex_);
+  return of_types_;
+}
+
   constexpr size_t kOverheadBytes = 96;
   return sizeof(ProcessFailure) + failure.process_type.size() +
          failure.name.size() + failure.message.size() +

@@ -1,6 +1,6 @@
 // Keeps the newest failures of processes, within limits of their number and of
 // their memory. The oldest are dropped first. Failures can be listed, and found
-// by the PID.
+// by the PID. Counts the failures of each type, also those that are not kept.
 //
 // A process has failed if it ended without a result and nobody had asked for
 // the end (IsFailure). A submission whose first Init refuses is not kept,
@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,6 +62,9 @@ class Failures {
  public:
   // A longer text of a failure is cut.
   static constexpr size_t kMaxMessageBytes = 1024;
+  // The failures of further types are counted together, under kOtherTypes.
+  static constexpr size_t kMaxCountedTypes = 200;
+  static constexpr const char* kOtherTypes = "other";
 
   // `told` is called with each failure, on the thread of the process, and must
   // not block; null: nothing is called.
@@ -91,6 +95,10 @@ class Failures {
   // Drops the failures above the limits. Called when the limits have changed.
   void Trim();
 
+  // The failures of each type since the start, sorted by type. The type of a
+  // process that was spawned with a type that does not exist is kOtherTypes.
+  [[nodiscard]] std::map<std::string, uint64_t> CountsByType() const;
+
  private:
   using Kept = std::shared_ptr<const ProcessFailure>;
 
@@ -111,6 +119,7 @@ class Failures {
   // Moves the oldest failures to `dropped` until at most `max_count` failures
   // and `max_bytes` bytes are left.
   void Forget(size_t max_count, size_t max_bytes, std::vector<Kept>& dropped)
+  void CountType(const std::string& type) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const LiveLimits& limits_;
@@ -127,3 +136,5 @@ class Failures {
 };
 
 }  // namespace actord::runtime
+  // At most kMaxCountedTypes, and kOtherTypes.
+  std::map<std::string, uint64_t> of_types_ ABSL_GUARDED_BY(mutex_);

@@ -31,7 +31,8 @@
   LANE(processes_ended, "processes_ended_total", "processes", \
        "Processes that ended in any way.") \
   LANE(processes_failed, "processes_failed_total", "processes", \
-       "Processes that ended with a failure of any reason.") \
+       "Processes that ended without a result: they failed, or somebody had " \
+       "them cancelled or terminated.") \
   LANE(steps, "steps_total", "steps", \
        "Calls of a process's Step, also of steps that failed.") \
   LANE(messages_sent, "messages_total", "messages", \
@@ -134,5 +135,8 @@
   GAUGE(subscriptions_open, "subscriptions_open", "calls", \
         "Open calls of Subscribe.") \
   TOTAL(refused_subscriptions, "subscription_limit_total", "calls", \
-        "Calls of Subscribe that were refused because 4,096 were open.")
+        "Calls of Subscribe that were refused because 4,096 were open.") \
+  LANE(process_failures, "process_failures_total", "processes", \
+       "Processes that failed: they ended without a result, and nobody had " \
+       "asked for the end (see ListFailures).")
 // clang-format on

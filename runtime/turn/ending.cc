@@ -19,15 +19,16 @@ Ending::Seen Ending::MakeUnfindable(Process& process,
   return {recorded, wanted};
 }
 
-void Ending::KeepFailure(const Process& process, const Pid& pid,
+bool Ending::KeepFailure(const Process& process, const Pid& pid,
                          const EndCause& cause) {
-  if (!IsFailure(cause.kind)) return;
+  if (!IsFailure(cause.kind)) return false;
   // Nobody waits for the Init of a process that has begun again.
   const bool is_submission =
       process.steps.load(std::memory_order_relaxed) == 0 &&
       (process.admitted != nullptr || process.parent.Load().empty());
-  if (cause.kind == EndKind::kInitRefused && is_submission) return;
+  if (cause.kind == EndKind::kInitRefused && is_submission) return false;
   parts_.failures.Add(process, pid, cause);
+  return true;
 }
 
 void Ending::Publish(Process& process, const Pid& pid, EndCause&& cause,

@@ -82,8 +82,8 @@ class Ending {
       : parts_(parts), observers_(observers), clock_(clock) {}
 
   // Keeps the failure, if the cause is one and somebody misses it. (The client
-  // who submits a process gets its refusal.)
-  void KeepFailure(const Process& process, const Pid& pid,
+  // who submits a process gets its refusal.) False: it is none.
+  bool KeepFailure(const Process& process, const Pid& pid,
                    const EndCause& cause);
 
   // Does steps 3 to 10. `record`: the record of the process's last call; its

@@ -69,8 +69,10 @@ void Teardown::CountEnd(Process& process, const Turn& turn,
 
 void Teardown::CountFailure(Process& process, const Turn& turn,
                             const EndCause& cause) {
-  ending_.KeepFailure(process, processes_.PidOf(process, turn.generation),
-                      cause);
+  const Pid pid = processes_.PidOf(process, turn.generation);
+  if (ending_.KeepFailure(process, pid, cause)) {
+    lane_.Count(&Counters::process_failures);
+  }
   lane_.Count(&Counters::processes_failed);
   lane_.Count(&Counters::processes_ended);
 }

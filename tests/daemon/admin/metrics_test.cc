@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "actord/v1/actor_service.pb.h"
 #include "daemon/admin/metric_text.h"
+#include "runtime/actors/failures.h"
 
 namespace actord::daemon {
 namespace {
@@ -36,6 +37,10 @@ MetricSources Largest() {
 #define ACTORD_SET(member, ...) sources.metrics.member = 1.5;
   ACTORD_METRICS(ACTORD_SET, ACTORD_SET)
 #undef ACTORD_SET
+  for (size_t i = 0; i <= runtime::Failures::kMaxCountedTypes; ++i) {
+    sources.failures[absl::StrCat("type", i)] = i;
+    sources.types.push_back(absl::StrCat("idle", i));
+  }
   sources.limits.max_steps = 9;
   sources.limits.max_lifetime = absl::Milliseconds(1500);
   return sources;
@@ -113,6 +118,19 @@ TEST(Metrics, MetricsOfAbsentPartsAreLeftOut) {
   EXPECT_THAT(text, Not(HasSubstr("actord_store_")));
   EXPECT_THAT(text, Not(HasSubstr("actord_limit_max_steps_per_process")));
   EXPECT_THAT(text, Not(HasSubstr("actord_limit_max_lifetime")));
+}
+
+TEST(Metrics, EachTypeInForceHasItsFailures) {
+  MetricSources sources;
+  sources.types = {"order", "hostile\"\n"};
+  sources.failures = {{"order", 3}, {"gone", 1}};
+  EXPECT_THAT(
+      WriteMetrics(sources),
+      HasSubstr(
+          "\nactord_process_type_failures_total{type=\"gone\"} 1\n"
+          "actord_process_type_failures_total{type=\"hostile\\\"\\n\"} 0\n"
+          "actord_process_type_failures_total{type=\"order\"} 3\n"
+          "actord_process_type_failures_total{type=\"other\"} 0\n"));
 }
 
 TEST(Metrics, LimitsHaveBaseUnits) {

@@ -75,12 +75,32 @@ class MetricsTest(EmptyCase):
                             - time.time()), 60)
         self.check_names(set(after))
 
+    def test_failures_are_counted_by_type_without_cancels(self):
+        port = self.start()
+        before = parse_metrics(get(port, "/metrics")[2])
+        by_type = before["actord_process_type_failures_total"]
+        # Each type has its series before its first failure.
+        self.assertEqual((by_type["probe"], by_type["echo"], by_type["other"]),
+                         (0, 0, 0))
+        actor = self.connect(self.daemon)
+        for _ in range(2):
+            actor.run("probe", b"because", method="fail")
+        pid = actor.submit("counter", b"1")
+        self.actorctl("terminate", pid)
+        actor.wait(pid)
+        after = parse_metrics(get(port, "/metrics")[2])
+        self.assertEqual(after["actord_process_type_failures_total"],
+                         by_type | {"probe": 2})
+        self.assertEqual(after["actord_process_failures_total"][""], 2)
+        self.assertEqual(after["actord_processes_failed_total"][""], 3)
+
     def check_names(self, served):
         """Tables, alerts and dashboard name every served metric, and no other."""
         tables = set(make_dashboard.read_tables())
         # There is no certificate without TLS.
         tables.remove("actord_certificate_expiry_timestamp_seconds")
-        labelled = {"actord_build_info", "actord_calls_total"}
+        labelled = {"actord_build_info", "actord_calls_total",
+                    "actord_process_type_failures_total"}
         self.assertEqual(
             tables, {name for name in served - labelled
                      if not name.startswith(("actord_limit_", "actord_worker_"))})

@@ -74,6 +74,29 @@ TEST_F(FailuresTest, FailAndThrowAreKeptAndTold) {
   EXPECT_EQ(Of("b")->kind, EndKind::kThrew);
   EXPECT_THAT(Of("b")->message, HasSubstr("split tank"));
   EXPECT_THAT(logged_, ElementsAre(pids_["a"], pids_["b"]));
+  EXPECT_EQ(core().Stats().process_failures, 2u);
+  EXPECT_THAT(core().failures.CountsByType(),
+              ElementsAre(std::pair(std::string("script"), 2u)));
+}
+
+TEST_F(FailuresTest, TypesBeyondTheBoundAreCountedTogether) {
+  StartWith({.failure_max_count = 0});
+  std::vector<ProcessType> types(Failures::kMaxCountedTypes + 2);
+  auto process = std::make_unique<Process>();
+  for (size_t i = 0; i < types.size(); ++i) {
+    types[i].name = "type" + std::to_string(i);
+    process->type = &types[i];
+    for (size_t failures = 0; failures <= i % 2; ++failures) {
+      core().failures.Add(*process, Pid{}, {.kind = EndKind::kFailed});
+    }
+  }
+  process->type = nullptr;  // spawned with a type that does not exist
+  core().failures.Add(*process, Pid{}, {.kind = EndKind::kFailed});
+  const auto counts = core().failures.CountsByType();
+  EXPECT_EQ(counts.size(), Failures::kMaxCountedTypes + 1);
+  EXPECT_EQ(counts.at("type0"), 1u);
+  EXPECT_EQ(counts.at("type199"), 2u);
+  EXPECT_EQ(counts.at(Failures::kOtherTypes), 1u + 2u + 1u);
 }
 
 TEST_F(FailuresTest, EndsThatSomebodyAskedForAreNotKept) {
@@ -92,6 +115,9 @@ TEST_F(FailuresTest, EndsThatSomebodyAskedForAreNotKept) {
   for (const auto& [name, pid] : pids_) EXPECT_FALSE(Lives(name)) << name;
   EXPECT_THAT(Texts(), IsEmpty());
   EXPECT_THAT(logged_, IsEmpty());
+  EXPECT_EQ(core().Stats().process_failures, 0u);
+  EXPECT_EQ(core().Stats().processes_failed, 2u);
+  EXPECT_THAT(core().failures.CountsByType(), IsEmpty());
 }
 
 TEST_F(FailuresTest, RefusedChildIsKeptWithItsParentAndRefusedSubmissionIsNot) {
