@@ -121,14 +121,14 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
 
 void AddCommands(CLI::App& app, Action& chosen) {
   for (const auto add :
-       {AddSubmit,    AddSend,        AddCall,      AddAwait,    AddPs,
-        AddTree,      AddNames,       AddDescribe,  AddHistory,  AddCancel,
-        AddTerminate, AddQuarantine,  AddFailures,  AddStuck,    AddLogs,
-        AddLogLevel,  AddDeadLetters, AddYields,    AddWorkers,  AddComplete,
-        AddWork,      AddWatch,       AddSubscribe, AddSchedule, AddPlugin,
-        AddStatus,    AddTop,         AddBench,     AddClients,  AddContext,
-        AddToken,     AddStore,       AddBackup,    AddShutdown, AddHealth,
-        AddHelp,      AddCompletion,  AddVersion}) {
+       {AddSubmit,   AddSend,      AddCall,        AddAwait,     AddPs,
+        AddTree,     AddNames,     AddDescribe,    AddHistory,   AddRecord,
+        AddCancel,   AddTerminate, AddQuarantine,  AddFailures,  AddStuck,
+        AddLogs,     AddLogLevel,  AddDeadLetters, AddYields,    AddWorkers,
+        AddComplete, AddWork,      AddWatch,       AddSubscribe, AddSchedule,
+        AddPlugin,   AddStatus,    AddTop,         AddBench,     AddClients,
+        AddContext,  AddToken,     AddStore,       AddBackup,    AddShutdown,
+        AddHealth,   AddHelp,      AddCompletion,  AddVersion}) {
     add(app, chosen);
   }
 }

@@ -93,6 +93,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
              kMaxYieldRecords, ThreadsOf(options)),
       dead_letters(limits, clock, delivery, lane, letter_journal.get()),
       labels(processes.mailbox_bytes_of()),
+      recordings(processes, clock),
       lifecycle_log(limits, clock, &labels),
       names(processes),
       process_log(options, processes, names),
@@ -126,8 +127,10 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
               .failures = failures,
               .names = names,
               .labels = labels,
+              .recordings = recordings,
               .type_names = catalog.type_names()},
-             Ending::Observers(names, groups, calls, ties, labels), clock),
+             Ending::Observers(names, groups, calls, ties, labels, recordings),
+             clock),
       orders{.on_end = [this] { shutdown.OnEnd(); }},
       shutdown(*this, options.stuck_after),
       step_secret(SecretOf(options.seed)),
@@ -215,8 +218,7 @@ absl::Status Runtime::Core::StartThreads() {
     }
     if (status.ok() && passivator != nullptr) status = passivator->Start();
     if (status.ok() && timed_wakes != nullptr) status = timed_wakes->Start();
-    if (!status.ok()) return status;
-    state.store(RunState::kServing, std::memory_order_seq_cst);
+    if (status.ok()) state.store(RunState::kServing, std::memory_order_seq_cst);
     return status;
   });
 }
@@ -243,7 +245,6 @@ absl::Status Runtime::Core::SetQuotas(const OwnerQuotas& all,
   }
   const auto set = [&](OwnerLimits& of, uint64_t OwnerQuotas::*quota) {
     std::vector<OwnerLimits::Exception> exceptions;
-    exceptions.reserve(own.size());
     for (const OwnQuotas& one : own) {
       exceptions.push_back({one.owner, one.quotas.*quota});
     }

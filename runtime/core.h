@@ -30,6 +30,7 @@
 #include "runtime/effects/kept_calls.h"
 #include "runtime/effects/undelivered.h"
 #include "runtime/passivator.h"
+#include "runtime/recording/recordings.h"
 #include "runtime/runtime.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/scheduler/shutdown_orders.h"
@@ -152,6 +153,7 @@ class Runtime::Core {
   YieldBroker broker;
   DeadLetters dead_letters;
   LabelTable labels;
+  Recordings recordings;
   LifecycleLog lifecycle_log;
   Names names;
   ProcessLog process_log;

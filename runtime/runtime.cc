@@ -271,6 +271,7 @@ const Failures& Runtime::failures() const { return core_->failures; }
 DeadLetters& Runtime::dead_letters() { return core_->dead_letters; }
 
 LifecycleLog& Runtime::lifecycle_log() { return core_->lifecycle_log; }
+Recordings& Runtime::recordings() { return core_->recordings; }
 Topics& Runtime::topics() { return core_->topics; }
 
 bool Runtime::IsExternal(std::string_view command) const {

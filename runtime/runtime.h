@@ -45,6 +45,7 @@ namespace actord::runtime {
 class DeadLetters;
 class Failures;
 class LifecycleLog;
+class Recordings;
 class Topics;
 class RequestIds;
 
@@ -280,6 +281,9 @@ class Runtime {
   // Starts and ends of processes, for watches. Valid for the runtime's
   // lifetime.
   [[nodiscard]] LifecycleLog& lifecycle_log();
+  // The last steps of processes that somebody has asked to record. Valid for
+  // the runtime's lifetime.
+  [[nodiscard]] Recordings& recordings();
   // Publications of processes, for subscriptions. Valid for the runtime's
   // lifetime.
   [[nodiscard]] Topics& topics();

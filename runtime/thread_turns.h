@@ -31,9 +31,10 @@ class Runtime::Core::ThreadTurns {
         traces(core.options.spans),
         parts{.inbox = Inbox(core.processes, core.broker, core.ties,
                              core.undelivered, traces, lane),
-              .caller = StepCaller(
-                  world, core.processes, core.calls, core.options.step_sink,
-                  blocking_calls, core.options.log, core.limits, &traces, lane),
+              .caller = StepCaller(world, core.processes, core.calls,
+                                   core.options.step_sink, blocking_calls,
+                                   core.options.log, core.limits, &traces,
+                                   &core.recordings, lane),
               .beginning =
                   Beginning(parts.caller, core.lifetimes, core.lifecycle_log,
                             core.orders, core.limits, lane),

@@ -178,6 +178,12 @@ absl::StatusOr<v1::GetProcessResponse> Client::GetProcess(
                &v1::ActorService::Stub::GetProcess, request, options);
 }
 
+absl::StatusOr<v1::RecordProcessResponse> Client::RecordProcess(
+    const v1::RecordProcessRequest& request, const CallOptions& options) {
+  return Unary(connection_->endpoint, *connection_->actors,
+               &v1::ActorService::Stub::RecordProcess, request, options);
+}
+
 absl::StatusOr<v1::ListProcessesResponse> Client::ListProcesses(
     const v1::ListProcessesRequest& request, const CallOptions& options) {
   return Unary(connection_->endpoint, *connection_->actors,

@@ -89,6 +89,8 @@ class Client {
       const CallOptions& options = {});
   absl::StatusOr<v1::GetProcessResponse> GetProcess(
       const v1::GetProcessRequest& request, const CallOptions& options = {});
+  absl::StatusOr<v1::RecordProcessResponse> RecordProcess(
+      const v1::RecordProcessRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ListProcessesResponse> ListProcesses(
       const v1::ListProcessesRequest& request, const CallOptions& options = {});
   absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(

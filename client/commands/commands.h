@@ -22,6 +22,7 @@ void AddPs(CLI::App& app, Action& chosen);
 void AddTree(CLI::App& app, Action& chosen);
 void AddDescribe(CLI::App& app, Action& chosen);
 void AddHistory(CLI::App& app, Action& chosen);
+void AddRecord(CLI::App& app, Action& chosen);
 void AddQuarantine(CLI::App& app, Action& chosen);
 void AddFailures(CLI::App& app, Action& chosen);
 void AddStuck(CLI::App& app, Action& chosen);

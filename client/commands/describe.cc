@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/calls/error.h"
 #include "client/commands/commands.h"
 #include "client/commands/failures/pending_calls.h"
 #include "client/output/message_json.h"
 #include "client/output/process_fields.h"
+#include "client/output/step_text.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
@@ -76,6 +78,9 @@ ExitStatus WriteFailure(Invocation& invocation,
              }
              if (!failure.owner().empty()) {
                fields.emplace_back("Owner", failure.owner());
+             }
+             for (auto& step : StepTexts(failure.last_steps(), absl::Now())) {
+               fields.push_back(std::move(step));
              }
              WriteFields(invocation.out(), fields);
            });
@@ -144,6 +149,18 @@ ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
             " of its yields inside the daemon: timers, commands of plugins, or "
             "calls that an older daemon does not list");
   }
+  if (response->has_recording()) {
+    const v1::Recording& recording = response->recording();
+    json["recording"] = ToJson(recording);
+    fields.emplace_back(
+        "Recorded",
+        absl::StrCat("for ",
+                     ShortDuration(absl::Now() - ToTime(recording.since())),
+                     recording.entries().empty() ? "; no step since" : ""));
+    for (auto& step : StepTexts(recording.entries(), absl::Now())) {
+      fields.push_back(std::move(step));
+    }
+  }
   WriteOne(invocation.out(), invocation.style(), json, process.pid(),
            [&] { WriteFields(invocation.out(), fields); });
   return ExitStatus::kDone;
@@ -151,8 +168,9 @@ ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
 
 constexpr char kDescribeFooter[] = R"(
 Shows a live process: its names, its plugin, the commands and the processes that it waits for,
-the callers that wait for its answer, and its links and monitors. Of a process that has failed,
-shows the failure while the daemon keeps it (actorctl failures).
+the callers that wait for its answer, its links and monitors, and its last steps if it is
+recorded (actorctl record). Of a process that has failed, shows the failure while the daemon
+keeps it (actorctl failures), with the events that its last step was given.
 
 Examples:
   actorctl describe "$pid"

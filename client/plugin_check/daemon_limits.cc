@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "identity/toml_nesting.h"
+#include "runtime/process/payload.h"
 #include "runtime/settings/limits.h"
 #include "runtime/settings/size_text.h"
 

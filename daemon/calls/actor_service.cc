@@ -38,6 +38,7 @@ ActorService::ActorService(const ServiceContext& context)
   Route("ResendDeadLetter", &ActorService::ResendDeadLetter);
   Route("DropDeadLetters", &ActorService::DropDeadLetters);
   Route("GetProcess", &ActorService::GetProcess);
+  Route("RecordProcess", &ActorService::RecordProcess);
   Route("ListProcesses", &ActorService::ListProcesses);
   Route("WatchProcesses", &ActorService::WatchProcesses);
   Route("Subscribe", &ActorService::Subscribe);

@@ -141,6 +141,9 @@ class ActorService final : public RoutedService {
                          v1::ListCallsResponse& response);
   absl::Status GetProcess(const Caller& caller, v1::GetProcessRequest& request,
                           v1::GetProcessResponse& response);
+  absl::Status RecordProcess(const Caller& caller,
+                             v1::RecordProcessRequest& request,
+                             v1::RecordProcessResponse& response);
   absl::Status ListProcesses(const Caller& caller,
                              v1::ListProcessesRequest& request,
                              v1::ListProcessesResponse& response);

@@ -6,6 +6,7 @@
 
 #include "absl/hash/hash.h"
 #include "daemon/calls/actor_service.h"
+#include "daemon/streams/history_stream.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_check.h"
 #include "daemon/wire/proto_requests.h"
@@ -77,6 +78,7 @@ void Write(const runtime::ProcessFailure& failure, uint32_t incarnation,
   SetPid(failure.linked, proto->mutable_linked_pid());
   SetPid(failure.first_cause, proto->mutable_first_cause_pid());
   proto->set_trace_id(failure.trace_id);
+  WriteNotedSteps(failure.last_steps, proto->mutable_last_steps());
 }
 
 }  // namespace

@@ -6,10 +6,13 @@
 #include "daemon/operations/carry_out.h"
 #include "daemon/operations/find_process.h"
 #include "daemon/plugins/near_type.h"
+#include "daemon/streams/history_stream.h"
 #include "daemon/wire/page_token.h"
 #include "daemon/wire/proto_check.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_responses.h"
+#include "daemon/wire/proto_time.h"
+#include "runtime/recording/recordings.h"
 
 namespace actord::daemon {
 
@@ -99,6 +102,33 @@ absl::Status ActorService::GetProcess(const Caller& caller,
   if (!info.ok()) return info.status();
   WriteProcess(*info, response.mutable_process());
   caller.access().owner_labels().Write(info->owner, response.mutable_process());
+  const auto recording = runtime_.recordings().Find(*pid);
+  if (recording) {
+    v1::Recording& proto = *response.mutable_recording();
+    *proto.mutable_since() = ToProtoTimestamp(recording->since_unix_ns);
+    WriteNotedSteps(recording->steps, proto.mutable_entries());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ActorService::RecordProcess(const Caller& caller,
+                                         v1::RecordProcessRequest& request,
+                                         v1::RecordProcessResponse& response) {
+  const auto pid =
+      FindControlled(runtime_, caller.access(), "pid", request.pid());
+  if (!pid.ok()) return pid.status();
+  response.set_pid(runtime::FormatPid(*pid));
+  runtime::Recordings& recordings = runtime_.recordings();
+  const runtime::Owner by = caller.access().controls();
+  if (!request.stop()) {
+    const auto begun = recordings.Begin(*pid, by);
+    if (!begun.ok()) return begun.status();
+    response.set_was_recorded(!*begun);
+    return absl::OkStatus();
+  }
+  const auto described = runtime_.Describe(*pid, by);
+  if (!described.ok()) return described.status();
+  response.set_was_recorded(recordings.End(*pid));
   return absl::OkStatus();
 }
 

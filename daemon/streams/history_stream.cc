@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "daemon/wire/proto_responses.h"
 #include "daemon/wire/proto_time.h"
 #include "daemon/wire/rpc_message.h"
@@ -66,6 +68,39 @@ void WriteHistoryEntry(const HistoryItem& item, bool hides_payloads,
   }
   proto->set_attempts(item.attempts);
   proto->set_worker(ToUtf8(item.worker));
+}
+
+void WriteNotedSteps(
+    const std::vector<runtime::NotedStep>& steps,
+    google::protobuf::RepeatedPtrField<v1::HistoryEntry>* entries) {
+  for (const runtime::NotedStep& step : steps) {
+    v1::HistoryEntry* const head = entries->Add();
+    head->set_kind(v1::HISTORY_KIND_STEP);
+    head->set_step(step.step);
+    head->set_detail(step.verdict);
+    if (step.unix_ns != 0) {
+      *head->mutable_time() = ToProtoTimestamp(step.unix_ns);
+      *head->mutable_duration() =
+          ToProtoDuration(absl::Nanoseconds(step.took_ns));
+    }
+    if (step.events_left_out + step.effects_left_out != 0) {
+      head->set_message(absl::StrCat(step.events_left_out, " more events and ",
+                                     step.effects_left_out,
+                                     " more effects are not noted"));
+    }
+    for (const runtime::NotedItem& item : step.items) {
+      v1::HistoryEntry* const entry = entries->Add();
+      entry->set_kind(ToProto(item.kind));
+      entry->set_step(step.step);
+      if (!item.peer.empty()) {
+        entry->set_peer_pid(runtime::FormatPid(item.peer));
+      }
+      entry->set_tag(item.tag);
+      entry->set_name(ToUtf8(item.name));
+      entry->set_payload_bytes(item.bytes);
+      entry->set_code(item.code);
+    }
+  }
 }
 
 absl::Status HistoryStream::Open() {

@@ -16,6 +16,7 @@
 #include "daemon/streams/stream.h"
 #include "runtime/history/history_item.h"
 #include "runtime/history/history_reader.h"
+#include "runtime/process/listed/noted_step.h"
 
 namespace actord::daemon {
 
@@ -23,6 +24,11 @@ namespace actord::daemon {
 // that may contain a part of it.
 void WriteHistoryEntry(const runtime::HistoryItem& item, bool hides_payloads,
                        v1::HistoryEntry* proto);
+
+// Appends the entries of noted steps: each step, its events and its effects.
+void WriteNotedSteps(
+    const std::vector<runtime::NotedStep>& steps,
+    google::protobuf::RepeatedPtrField<v1::HistoryEntry>* entries);
 
 // While the stream is open, the thread keeps it alive too.
 class HistoryStream final : public WriteStream, public HistoryWork {

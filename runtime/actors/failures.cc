@@ -12,7 +12,7 @@
 namespace actord::runtime {
 
 void Failures::Add(const Process& process, const Pid& pid,
-                   const EndCause& cause) {
+                   const EndCause& cause, std::vector<NotedStep> last_steps) {
   ACTORD_ASSERT(IsFailure(cause.kind), "failures.h: the process has failed");
   const auto made = std::make_shared<ProcessFailure>();
   ProcessFailure& failure = *made;
@@ -42,9 +42,11 @@ void Failures::Add(const Process& process, const Pid& pid,
   failure.started_unix_ns =
       process.started_unix_ns.load(std::memory_order_relaxed);
   failure.ended_unix_ns = clock_.UnixNs();
-  const size_t charge = ChargeOf(failure);
+  failure.last_steps = std::move(last_steps);
   const size_t max_count = limits_.failure_max_count();
   const size_t max_bytes = limits_.failure_max_bytes();
+  if (ChargeOf(failure) > max_bytes) failure.last_steps.clear();
+  const size_t charge = ChargeOf(failure);
   std::vector<Kept> dropped;
   {
     const MutexLock lock(mutex_);
@@ -60,8 +62,6 @@ void Failures::Add(const Process& process, const Pid& pid,
   if (told_ != nullptr) told_(failure);
 }
 
-size_t Failures::ChargeOf(const ProcessFailure& failure) {
-  // Overhead of the deque, of the map, and of the blocks of the heap.
 void Failures::CountType(const std::string& type) {
   const auto it = of_types_.find(type);
   const bool is_counted =
@@ -75,10 +75,14 @@ std::map<std::string, uint64_t> Failures::CountsByType() const {
   return of_types_;
 }
 
+size_t Failures::ChargeOf(const ProcessFailure& failure) {
+  // Overhead of the deque, of the map, and of the blocks of the heap.
   constexpr size_t kOverheadBytes = 96;
-  return sizeof(ProcessFailure) + failure.process_type.size() +
-         failure.name.size() + failure.message.size() +
-         failure.trace_id.size() + kOverheadBytes;
+  size_t bytes = sizeof(ProcessFailure) + failure.process_type.size() +
+                 failure.name.size() + failure.message.size() +
+                 failure.trace_id.size() + kOverheadBytes;
+  for (const NotedStep& step : failure.last_steps) bytes += step.ChargeBytes();
+  return bytes;
 }
 
 void Failures::Forget(size_t max_count, size_t max_bytes,

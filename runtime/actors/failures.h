@@ -82,7 +82,10 @@ class Failures {
 
   // Called in the turn that ends the process, while the process still has its
   // names and ties. Precondition: IsFailure(cause.kind).
-  void Add(const Process& process, const Pid& pid, const EndCause& cause);
+  // `last_steps`: see ProcessFailure; they are dropped if there is no room for
+  // them.
+  void Add(const Process& process, const Pid& pid, const EndCause& cause,
+           std::vector<NotedStep> last_steps = {});
 
   // The failure of the process. Null: it is not kept, or `by` does not see it.
   [[nodiscard]] std::shared_ptr<const ProcessFailure> Find(
@@ -92,12 +95,12 @@ class Failures {
   // before the last may be short or empty.
   [[nodiscard]] FailurePage List(const FailureQuery& query) const;
 
-  // Drops the failures above the limits. Called when the limits have changed.
-  void Trim();
-
   // The failures of each type since the start, sorted by type. The type of a
   // process that was spawned with a type that does not exist is kOtherTypes.
   [[nodiscard]] std::map<std::string, uint64_t> CountsByType() const;
+
+  // Drops the failures above the limits. Called when the limits have changed.
+  void Trim();
 
  private:
   using Kept = std::shared_ptr<const ProcessFailure>;
@@ -116,10 +119,10 @@ class Failures {
   // complete.
   bool ListSome(const FailureQuery& query, uint64_t& at,
                 FailurePage& page) const;
+  void CountType(const std::string& type) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Moves the oldest failures to `dropped` until at most `max_count` failures
   // and `max_bytes` bytes are left.
   void Forget(size_t max_count, size_t max_bytes, std::vector<Kept>& dropped)
-  void CountType(const std::string& type) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const LiveLimits& limits_;
@@ -133,8 +136,8 @@ class Failures {
   std::deque<Kept> kept_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<Pid, uint64_t> ids_ ABSL_GUARDED_BY(mutex_);
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // At most kMaxCountedTypes, and kOtherTypes.
+  std::map<std::string, uint64_t> of_types_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace actord::runtime
-  // At most kMaxCountedTypes, and kOtherTypes.
-  std::map<std::string, uint64_t> of_types_ ABSL_GUARDED_BY(mutex_);

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/process/listed/noted_step.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
@@ -36,6 +38,10 @@ struct ProcessFailure {
   // The id of the trace of its last call of Init or Step (TraceIdText); "": the
   // call was not traced.
   std::string trace_id;
+  // The last steps of a process that was recorded, the oldest first; otherwise
+  // the step that has failed, with its events and without its effects. Empty:
+  // no step has failed.
+  std::vector<NotedStep> last_steps;
 };
 
 // Whether such an end is a failure. Nobody asked for it: cancels and

@@ -101,7 +101,7 @@ int32_t DurableTurn::BeginEnd(Process& process, Turn& turn, DurableState& state,
                     position);
     }
   }
-  state.end = {std::move(cause), std::move(result)};
+  state.end = {std::move(cause), std::move(result), caller_.TakeFailedStep()};
   process.step_due = false;
   durable().releases().After(position, [&shared = shared_, pid] {
     struct Run run(Run::Kind::kUrgent,
@@ -128,6 +128,7 @@ int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
   EndCause cause = std::move(state.end->cause);
   StepRecord& record = caller_.record();
   record.result = std::move(state.end->result);
+  caller_.PutFailedStep(std::move(state.end->failed_step));
   record.has_said = true;
   durable().Forget(process);
   // The failure names the trace of the step that has ended the process.

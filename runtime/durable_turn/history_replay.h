@@ -28,7 +28,7 @@ class HistoryReplay {
                 BlockingCalls& blocking_calls, const StepCaller::Log& log,
                 const LiveLimits& limits, StateImages& images, Lane& lane)
       : caller_(world_, processes, calls, nullptr, blocking_calls, log, limits,
-                /*traces=*/nullptr, lane),
+                /*traces=*/nullptr, /*recordings=*/nullptr, lane),
         images_(images),
         lane_(lane) {}
   HistoryReplay(const HistoryReplay&) = delete;

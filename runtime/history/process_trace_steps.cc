@@ -8,29 +8,11 @@
 #include "handlers/rules/log_text.h"
 #include "runtime/history/process_trace.h"
 #include "runtime/step/effect.h"
+#include "runtime/step/verdict.h"
 #include "runtime/table/home_pid.h"
 
 namespace actord::runtime {
 namespace {
-
-const char* NameOfVerdict(int32_t verdict) {
-  switch (verdict) {
-    case ACTORD_STEP_IDLE:
-      return "idle";
-    case ACTORD_STEP_BLOCK:
-      return "block";
-    case ACTORD_STEP_CONTINUE:
-      return "continue";
-    case ACTORD_STEP_DONE:
-      return "done";
-    case ACTORD_STEP_CONTINUE_AS:
-      return "continue as";
-    case ACTORD_STEP_FAIL:
-      return "fail";
-    default:
-      return "threw";
-  }
-}
 
 const char* TextOf(records::EndReason reason) {
   switch (reason) {
@@ -137,7 +119,7 @@ absl::Status ProcessTrace::TakeOwnStep(const records::Step& record,
   const absl::Cleanup free_contents = [&] { FreeContents(turn, buffers_); };
   HistoryItem item = Item(HistoryKind::kStep, record.at_ns);
   item.step = record.turn.step;
-  item.detail = NameOfVerdict(record.turn.verdict);
+  item.detail = VerdictName(record.turn.verdict);
   if (record.end.has_value() &&
       record.end->reason != records::EndReason::kResult) {
     item.code = record.end->code;

@@ -63,7 +63,9 @@ struct Wanted {
   static constexpr uint8_t kGrouped = 8;    // it is in groups (groups.h)
   static constexpr uint8_t kCalled = 16;    // it owes answers (calls.h)
   static constexpr uint8_t kLabelled = 32;  // it has labels (label_table.h)
+  // The bits that a process from the store may have had.
   static constexpr uint8_t kAll = 63;
+  static constexpr uint8_t kRecorded = 64;  // its steps are (recordings.h)
 };
 
 // A process is four cache lines. The first line has the fields that other

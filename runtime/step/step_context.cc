@@ -73,6 +73,7 @@ void StepContext::BeginRecord() {
   record_.thrown.clear();
   record_.continuation.reset();
   if (traces_ != nullptr && BeginTrace()) record_.has_said = true;
+  if (std::exchange(shows_next_, false)) record_.has_said = true;
 }
 
 bool StepContext::BeginTrace() {

@@ -82,6 +82,8 @@ class StepContext : private actord_step {
     traces_ = &traces;
     traces.SetFlag(record_.has_said);
   }
+  // KeepCall sees the next call, whatever that call does.
+  void ShowNextCall() { shows_next_ = record_.has_said = true; }
   // Ends the call before its effects are carried out. From then on a handler
   // that has kept the pointer adds no effects.
   void End() { call_ = Call::kNone; }
@@ -213,6 +215,7 @@ class StepContext : private actord_step {
   bool is_seeded_ = false;  // random_ is seeded in this call
   Random random_{0};
   uint64_t new_ties_ = 0;
+  bool shows_next_ = false;
   TurnTraces* traces_ = nullptr;  // null: the calls are never traced
   std::string traceparent_;       // the text that the plugin has asked for
   StepRecord record_;

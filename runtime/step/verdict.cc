@@ -5,6 +5,25 @@
 
 namespace actord::runtime {
 
+const char* VerdictName(int32_t verdict) {
+  switch (verdict) {
+    case ACTORD_STEP_IDLE:
+      return "idle";
+    case ACTORD_STEP_BLOCK:
+      return "block";
+    case ACTORD_STEP_CONTINUE:
+      return "continue";
+    case ACTORD_STEP_DONE:
+      return "done";
+    case ACTORD_STEP_CONTINUE_AS:
+      return "continue as";
+    case ACTORD_STEP_FAIL:
+      return "fail";
+    default:
+      return "threw";
+  }
+}
+
 std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record) {
   if (!record.thrown.empty()) {
     return EndCause{EndKind::kThrew, absl::StatusCode::kInternal,

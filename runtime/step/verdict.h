@@ -13,6 +13,10 @@
 
 namespace actord::runtime {
 
+// A verdict (StepRecord::verdict of a step), as histories name it. The text
+// lives as long as the program.
+const char* VerdictName(int32_t verdict);
+
 // True: the step succeeded, and the caller need not call FailureOf.
 inline bool IsPlain(const StepRecord& record) {
   return record.misuse.ok() &&

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "runtime/system/fail_point.h"
 
@@ -20,14 +21,23 @@ Ending::Seen Ending::MakeUnfindable(Process& process,
 }
 
 bool Ending::KeepFailure(const Process& process, const Pid& pid,
-                         const EndCause& cause) {
+                         const EndCause& cause,
+                         std::unique_ptr<NotedStep> step) {
   if (!IsFailure(cause.kind)) return false;
   // Nobody waits for the Init of a process that has begun again.
   const bool is_submission =
       process.steps.load(std::memory_order_relaxed) == 0 &&
       (process.admitted != nullptr || process.parent.Load().empty());
   if (cause.kind == EndKind::kInitRefused && is_submission) return false;
-  parts_.failures.Add(process, pid, cause);
+  std::vector<NotedStep> last_steps;
+  if ((process.wanted.load(std::memory_order_relaxed) & Wanted::kRecorded) !=
+      0) {
+    auto recording = parts_.recordings.Find(pid);
+    if (recording) last_steps = std::move(recording->steps);
+  }
+  // A recording has the failed step, too.
+  if (last_steps.empty() && step) last_steps.push_back(std::move(*step));
+  parts_.failures.Add(process, pid, cause, std::move(last_steps));
   return true;
 }
 

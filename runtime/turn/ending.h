@@ -21,7 +21,8 @@
 //   8. Groups.
 //   9. Calls: the calls that the process has not answered fail.
 //  10. Ties: monitors and links are told. Labels are dropped; the outcome and
-//      the event have taken them before.
+//      the event have taken them before. So is the recording of the process,
+//      which its failure has taken.
 //
 //  11. A submitter that waits for Init gets the refusal, and may use the name
 //      again at once.
@@ -58,7 +59,9 @@
 #include "runtime/actors/ties.h"
 #include "runtime/effects/calls.h"
 #include "runtime/process/end_record.h"
+#include "runtime/process/listed/noted_step.h"
 #include "runtime/process/listed/type_names.h"
+#include "runtime/recording/recordings.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/step/step_record.h"
 #include "runtime/system/clock.h"
@@ -68,13 +71,15 @@ namespace actord::runtime {
 class Ending {
  public:
   // The observers of steps 7 to 10.
-  using Observers = EndObservers<Names, Groups, Calls, Ties, LabelTable>;
+  using Observers =
+      EndObservers<Names, Groups, Calls, Ties, LabelTable, Recordings>;
   struct Parts {
     Results& results;
     LifecycleLog& lifecycle_log;
     Failures& failures;
     const Names& names;
     const LabelTable& labels;
+    const Recordings& recordings;
     TypeNames& type_names;
   };
 
@@ -83,8 +88,9 @@ class Ending {
 
   // Keeps the failure, if the cause is one and somebody misses it. (The client
   // who submits a process gets its refusal.) False: it is none.
+  // `step`: the step that has failed; null: no step has.
   bool KeepFailure(const Process& process, const Pid& pid,
-                   const EndCause& cause);
+                   const EndCause& cause, std::unique_ptr<NotedStep> step);
 
   // Does steps 3 to 10. `record`: the record of the process's last call; its
   // result is taken or dropped.

@@ -3,6 +3,7 @@
 
 #include <actord/text.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "runtime/process/upgrading.h"
 #include "runtime/system/absl_text.h"
 #include "runtime/system/assert.h"
+#include "runtime/turn/step_notes.h"
 
 namespace actord::runtime {
 namespace {
@@ -30,7 +32,8 @@ bool HasEventToCome(const EnvelopeList& taken) {
 StepCaller::StepCaller(World& world, const ProcessTable& processes,
                        Calls& calls, StepSink* sink,
                        BlockingCalls& blocking_calls, const Log& log,
-                       const LiveLimits& limits, TurnTraces* traces, Lane& lane)
+                       const LiveLimits& limits, TurnTraces* traces,
+                       Recordings* recordings, Lane& lane)
     : context_(world, lane.buffers(), input_),
       processes_(processes),
       calls_(calls),
@@ -39,6 +42,7 @@ StepCaller::StepCaller(World& world, const ProcessTable& processes,
       log_(log),
       limits_(limits),
       traces_(traces),
+      recordings_(recordings),
       lane_(lane) {
   if (traces != nullptr) context_.TraceWith(*traces);
   for (size_t i = 0; i < events_.size(); ++i) event_pointers_[i] = &events_[i];
@@ -62,10 +66,15 @@ void StepCaller::InitAgain(Process& process, const Turn& turn) {
 std::optional<EndCause> StepCaller::FailureOfStep(const Process& process) {
   FillRest(process);
   std::optional<EndCause> failure = FailureOf(input_, record());
-  if (failure || record().verdict != ACTORD_STEP_CONTINUE_AS) return failure;
+  if (failure) {
+    failed_step_ = std::make_unique<NotedStep>(NoteStep(input_, record()));
+    return failure;
+  }
+  if (record().verdict != ACTORD_STEP_CONTINUE_AS) return failure;
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   const std::string& method = record().continuation->method;
   if (type.FindMethod(method) != ProcessType::kNoSuchMethod) return failure;
+  failed_step_ = std::make_unique<NotedStep>(NoteStep(input_, record()));
   return EndCause{EndKind::kThrew, absl::StatusCode::kInvalidArgument,
                   absl::StrCat(ToAbsl(rules::kNoSuchMethodText), ": ", method)};
 }
@@ -108,6 +117,21 @@ void StepCaller::CountRefusedPayloads() {
   }
 }
 
+void StepCaller::BeginNotes() {
+  if (recordings_ == nullptr) return;
+  noted_unix_ns_ = std::max<uint64_t>(recordings_->clock().UnixNs(), 1);
+  noted_ns_ = recordings_->clock().MonotonicNs();
+  context_.ShowNextCall();
+}
+
+void StepCaller::AddNotes() {
+  NotedStep step = NoteStep(input_, record());
+  step.unix_ns = std::exchange(noted_unix_ns_, 0);
+  step.took_ns = recordings_->clock().MonotonicNs() - noted_ns_;
+  NoteEffects(record(), step);
+  recordings_->Add(input_.self, std::move(step));
+}
+
 void StepCaller::KeepCall(Process& process, const ProcessType& type,
                           const Thrown& thrown) {
   StepRecord& record = context_.record();
@@ -117,6 +141,8 @@ void StepCaller::KeepCall(Process& process, const ProcessType& type,
     record.thrown = *thrown;
   }
   CountRefusedPayloads();
+  // Before the effects get their traces.
+  if (noted_unix_ns_ != 0) AddNotes();
   if (sink_ != nullptr) {
     FillRest(process);
     sink_->Keep(type.name.c_str(), input_, record);

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +20,9 @@
 
 #include "runtime/delivery/traced_events.h"
 #include "runtime/effects/calls.h"
+#include "runtime/process/listed/noted_step.h"
 #include "runtime/process/outcome.h"
+#include "runtime/recording/recordings.h"
 #include "runtime/scheduler/blocking_calls.h"
 #include "runtime/settings/options.h"
 #include "runtime/step/foreign.h"
@@ -39,10 +42,12 @@ class StepCaller {
   using Log = LogSink;
 
   // If `sink` is null, no record is kept. `blocking_calls`: for calls of types
-  // with ACTORD_TYPE_BLOCKS_THREAD. If `traces` is null, no call is traced.
+  // with ACTORD_TYPE_BLOCKS_THREAD. If `traces` is null, no call is traced. If
+  // `recordings` is null, no process is recorded.
   StepCaller(World& world, const ProcessTable& processes, Calls& calls,
              StepSink* sink, BlockingCalls& blocking_calls, const Log& log,
-             const LiveLimits& limits, TurnTraces* traces, Lane& lane);
+             const LiveLimits& limits, TurnTraces* traces,
+             Recordings* recordings, Lane& lane);
   StepCaller(const StepCaller&) = delete;
   StepCaller& operator=(const StepCaller&) = delete;
 
@@ -68,6 +73,15 @@ class StepCaller {
   // step did not fail.
   [[gnu::noinline]] std::optional<EndCause> FailureOfStep(
       const Process& process);
+  // The step whose failure FailureOfStep has returned last; null: there is
+  // none, or it was taken.
+  std::unique_ptr<NotedStep> TakeFailedStep() {
+    return std::move(failed_step_);
+  }
+  // Of a durable process, whose end waits for the disk.
+  void PutFailedStep(std::unique_ptr<NotedStep> step) {
+    failed_step_ = std::move(step);
+  }
   // The calls that a volatile process has not answered and whose callers still
   // wait.
   [[nodiscard]] std::vector<uint64_t> OwedCallsOf(const Process& process) const;
@@ -146,8 +160,11 @@ class StepCaller {
       KeepCall(process, type, thrown);
     }
   }
-  // Counts the call's refused payloads, passes its record to the sink, and
-  // traces its effects.
+  // The process is recorded: its step, which begins, will be noted.
+  [[gnu::noinline]] void BeginNotes();
+  void AddNotes();
+  // Counts the call's refused payloads, passes its record to the sink, notes
+  // the step of a recorded process, and traces the effects.
   [[gnu::noinline]] void KeepCall(Process& process, const ProcessType& type,
                                   const Thrown& thrown);
   void CountRefusedPayloads();
@@ -166,9 +183,14 @@ class StepCaller {
   BlockingCalls& blocking_calls_;
   const Log& log_;
   const LiveLimits& limits_;
-  TurnTraces* const traces_;  // null: no call is traced
+  TurnTraces* const traces_;      // null: no call is traced
+  Recordings* const recordings_;  // null: no process is recorded
   Lane& lane_;
   TurnInput input_;
+  // When the step began that is to be noted; 0: it is not.
+  uint64_t noted_unix_ns_ = 0;
+  uint64_t noted_ns_ = 0;
+  std::unique_ptr<NotedStep> failed_step_;
   // The events for a step: event_pointers_[i] is always &events_[i].
   std::array<actord_event, Inbox::kMaxEvents> events_;
   std::array<const actord_event*, Inbox::kMaxEvents> event_pointers_;
@@ -220,6 +242,10 @@ inline void StepCaller::Step(Process& process, const Turn& turn,
     WriteEvent(process, *batch[0], events_[0]);
   } else if (count != 0) {
     WriteEvents(process, batch);
+  }
+  if ((process.wanted.load(std::memory_order_relaxed) & Wanted::kRecorded) != 0)
+      [[unlikely]] {
+    BeginNotes();
   }
   WillWrite(process.state);
   FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);

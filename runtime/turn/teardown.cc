@@ -70,7 +70,7 @@ void Teardown::CountEnd(Process& process, const Turn& turn,
 void Teardown::CountFailure(Process& process, const Turn& turn,
                             const EndCause& cause) {
   const Pid pid = processes_.PidOf(process, turn.generation);
-  if (ending_.KeepFailure(process, pid, cause)) {
+  if (ending_.KeepFailure(process, pid, cause, caller_.TakeFailedStep())) {
     lane_.Count(&Counters::process_failures);
   }
   lane_.Count(&Counters::processes_failed);

@@ -135,13 +135,15 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
   StepRecord& record = parts.caller.record();
   process.steps.store(input.step, std::memory_order_relaxed);
   lane_.Count(&Counters::steps);
-  parts.inbox.FreeBatch(turn);
   if (!IsPlain(record)) [[unlikely]] {
+    // A failure notes the events, so their bytes are still there.
     if (EndIfFailed(process, turn)) return kHasEnded;
+    parts.inbox.FreeBatch(turn);
     if (record.verdict == ACTORD_STEP_CONTINUE_AS) {
       return BeginAgain(process, turn);
     }
   }
+  parts.inbox.FreeBatch(turn);
   if (process.next_tag != record.next_tag) process.next_tag = record.next_tag;
   parts.caller.SealRecord();
   parts.applier.Apply(record, process, input.self);

@@ -139,7 +139,7 @@ LAYERS = {
         "delivery",
         "tasks",
         "yields",
-        "actors", "topics", "log",
+        "recording", "actors", "topics", "log",
         "step", "records", "store", "store_tools", "durable", "history",
         "effects",
         "turn", "durable_turn", "workers",

@@ -10,6 +10,7 @@
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"
+#include "client/output/step_text.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
 
@@ -26,11 +27,20 @@ struct FailuresOptions {
 
 // Unit: characters of the text.
 constexpr size_t kFailureTextWidth = 100;
+constexpr size_t kLastStepWidth = 200;
 // Pause between two requests of --follow.
 constexpr absl::Duration kFollowEvery = absl::Seconds(1);
 
 std::string OrDashOfFailure(const std::string& text) {
   return text.empty() ? "-" : OneLine(text);
+}
+
+// "Step 3: fail: MESSAGE add (3 B)".
+std::string LastStepText(const v1::ProcessFailure& failure) {
+  const auto steps = StepTexts(failure.last_steps(), absl::Now());
+  if (steps.empty()) return "-";
+  return OneLine(absl::StrCat(steps.front().first, ": ", steps.front().second),
+                 kLastStepWidth);
 }
 
 Item FailureItem(const v1::ProcessFailure& failure) {
@@ -52,6 +62,7 @@ Item FailureItem(const v1::ProcessFailure& failure) {
                     OrDashOfFailure(failure.linked_pid()),
                     OrDashOfFailure(failure.first_cause_pid()),
                     failure.owner(),
+                    LastStepText(failure),
                     OneLine(failure.failure().message(), kFailureTextWidth)};
               }};
 }
@@ -84,6 +95,7 @@ ExitStatus RunFailures(Invocation& invocation, const FailuresOptions& options) {
                      {.heading = "LINKED", .wide_only = true},
                      {.heading = "FIRST CAUSE", .wide_only = true},
                      {.heading = "OWNER", .wide_only = true},
+                     {.heading = "LAST STEP", .wide_only = true},
                      {.heading = "TEXT"}});
   for (;;) {
     const absl::Status status = ForEachElement(
@@ -118,7 +130,8 @@ A process has failed if it ended without a result and nobody asked it to end: it
 or threw, its Init refused (only for a spawned process), it exceeded a limit, or a linked
 process failed. The daemon logs failures, and keeps the newest (failures.max_count) until it
 ends. LINKED is the linked process whose failure ended this one; FIRST CAUSE is the process
-that failed first. --follow asks for new failures once a second.
+that failed first. LAST STEP is the step that failed, and the events that it was given.
+--follow asks for new failures once a second.
 
 Examples:
   actorctl failures --type order --since 10m

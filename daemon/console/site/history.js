@@ -1,4 +1,5 @@
-// The history of a durable process, and the spans of its timeline.
+// The history of a durable process or the recorded steps of another one, and the
+// spans of its timeline.
 import { readStream } from "./api.js";
 import { msOf } from "./text.js";
 

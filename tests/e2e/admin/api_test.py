@@ -118,6 +118,11 @@ class ApiTest(EmptyCase):
             "pid": counter, "topic": "get"})["result"]), b"42")
         self.assertEqual(call("GetProcess", {"pid": counter})["process"]["pid"],
                          counter)
+        self.assertEqual(call("RecordProcess", {"pid": counter}), {"pid": counter})
+        call("Call", {"pid": counter, "topic": "get"})
+        self.assertEqual([entry["kind"] for entry in call(
+            "GetProcess", {"pid": counter})["recording"]["entries"]], [
+                "HISTORY_KIND_STEP", "HISTORY_KIND_CALL", "HISTORY_KIND_REPLY"])
         self.assertIn(counter, [one["pid"] for one in call(
             "ListProcesses", {"pageSize": 100})["processes"]])
         self.assertEqual(call("ListNames")["names"][0]["name"], "c")

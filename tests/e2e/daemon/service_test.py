@@ -93,7 +93,7 @@ class Reflection(DaemonCase):
              "ListClients", "CutClient", "LoadPlugin", "ListPlugins",
              "GetStatus", "Backup", "ReadHistory", "ListQuarantine",
              "RetryQuarantine", "ListFailures", "ListLogLines",
-             "SetLogLevel"})
+             "SetLogLevel", "RecordProcess"})
 
 
 class Strangers(DaemonCase):

@@ -189,6 +189,12 @@ class Asks:
     def GetProcess(self, thing):
         return self._addressed("GetProcess", process_pb2.GetProcessRequest, thing)
 
+    def RecordProcess(self, thing):
+        return self._addressed("RecordProcess", history_pb2.RecordProcessRequest,
+                               thing) + \
+            self._addressed("RecordProcess", history_pb2.RecordProcessRequest,
+                            thing, stop=True)
+
     def ListProcesses(self, thing):
         return self._unary(
             "ListProcesses",

@@ -5,8 +5,8 @@ import re
 import signal
 
 import grpc
-from actord.v1 import (actor_service_pb2, client_pb2, log_pb2, outcome_pb2, process_pb2,
-                       quarantine_pb2, status_pb2, watch_pb2)
+from actord.v1 import (actor_service_pb2, client_pb2, history_pb2, log_pb2,
+                       outcome_pb2, process_pb2, quarantine_pb2, status_pb2, watch_pb2)
 from admin.api import UNARY, Api
 from admin.pages import admin_port
 from daemon.access_test import call, of_all_owners
@@ -176,7 +176,8 @@ class Pids(Tenants):
             "Call": process_pb2.CallRequest(topic="add"),
             "Cancel": outcome_pb2.CancelRequest(),
             "Terminate": outcome_pb2.TerminateRequest(),
-            "GetProcess": process_pb2.GetProcessRequest()}
+            "GetProcess": process_pb2.GetProcessRequest(),
+            "RecordProcess": history_pb2.RecordProcessRequest()}
         for method, request in requests.items():
             answers = {}
             for pid in (own_past, foreign, foreign_past, later, other_pid(foreign)):

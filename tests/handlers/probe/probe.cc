@@ -47,7 +47,8 @@ class Probe : public actord::Process {
   static constexpr actord::Method kMethods[] = {
       {"idle", "Waits for ever."},
       {"collect", "Joins the group of its input; 'stop': its messages."},
-      {"answer", "Answers calls: 'echo', 'error', 'never', 'end', 'call'."},
+      {"answer",
+       "Answers calls: 'echo', 'error', 'never', 'end', 'fail', 'call'."},
       {"yield",
        "{command, payload, timeout_ms, policy, count}: yields, count times."},
       {"yield_and_end", "Yields like 'yield' and ends in the same step."},
@@ -204,6 +205,7 @@ class Probe : public actord::Process {
       out.ReplyError(event.call(), actord::Code::kUnavailable, "not today");
     }
     if (topic == "end") out.Done();
+    if (topic == "fail") out.Fail(actord::Code::kAborted, "told to fail");
     if (topic == "late") out.Reply(kept_);
     // Calls the holder of the name and passes the answer on.
     if (topic == "call") {

@@ -60,9 +60,11 @@ export class ProcessView extends Polled {
   async load({ app, pid: address }, signal) {
     const get = (method, request) => call(method, request, { signal });
     /** @type {any} */
-    const data = { pid: address, process: null, isEnded: false, yields: [], calls: [], owed: [], lines: [], children: [], failure: null, letters: [], history: null, outcome: null };
+    const data = { pid: address, process: null, isEnded: false, yields: [], calls: [], owed: [], lines: [], children: [], failure: null, letters: [], history: null, outcome: null, recording: null };
     try {
-      data.process = (await get("GetProcess", { pid: address })).process;
+      const found = await get("GetProcess", { pid: address });
+      data.process = found.process;
+      data.recording = found.recording ?? null;
       // The address may be a name, which lists do not take.
       data.pid = data.process.pid;
     } catch (error) {
@@ -108,7 +110,7 @@ export class ProcessView extends Polled {
       ${process && html`<p class="sentence" role="status">${waitSentence(process, data.yields, data.calls, Date.now())}</p>`}
       ${data.isEnded && html`<${Ended} data=${data} limits=${app.status.limits ?? {}} />`}
       <div class="buttons">
-        ${processActions(pid, process).map((action) => html`<${ActionButton} app=${app} action=${action} onDone=${this.reload} />`)}
+        ${processActions(pid, process, data.recording).map((action) => html`<${ActionButton} app=${app} action=${action} onDone=${this.reload} />`)}
       </div>
       <${Drawn} data=${data} />
       ${(data.failure ?? data.outcome) && html`<${EndedFacts} end=${data.failure ?? data.outcome} />`}
@@ -122,8 +124,18 @@ export class ProcessView extends Polled {
           rows=${data.children.map((one) => [html`<${Pid} pid=${one.pid} />`, html`<${Foreign} text=${one.processType} most=${60} />`, html`<${State} state=${one.state} />`, html`<${Ago} time=${one.createTime} />`])} />
         <p><a href=${`#/processes?parent=${encodeURIComponent(pid)}`}>All children</a></p>`}
       ${data.letters.length > 0 && html`<p><a href=${`#/letters?to=${encodeURIComponent(pid)}`}>${counted(data.letters.length, "dead letter")} to it</a></p>`}
+      <${LastSteps} data=${data} />
       ${data.history && html`<h3>Steps</h3><${Steps} history=${data.history} />`}`;
   }
+}
+
+/** The recorded steps of a process; of a failed one, those that its failure has kept. @param {{data: any}} props */
+function LastSteps({ data }) {
+  const entries = data.recording?.entries ?? data.failure?.lastSteps ?? [];
+  if (!data.recording && entries.length === 0) return null;
+  return html`<h3>Last steps</h3>
+    ${data.recording && html`<p class="quiet">Recorded since <${Clock} time=${data.recording.since} />${entries.length === 0 && "; no step since"}.</p>`}
+    <${Steps} history=${{ entries, dropped: 0, isCut: false }} />`;
 }
 
 /** The known facts about a process that has ended. @param {{end: any}} props */

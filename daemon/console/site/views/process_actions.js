@@ -7,9 +7,10 @@ import { ERROR_CODES, payloadOf, word } from "../text.js";
 /**
  * @param {string} pid
  * @param {any} process a Process; null: it has ended
+ * @param {any} [recording] a Recording; null: it is not recorded
  * @returns {Action[]}
  */
-export function processActions(pid, process) {
+export function processActions(pid, process, recording = null) {
   if (!process) return [];
   const reason = { name: "reason", label: "Reason" };
   const option = (values) => (values.reason ? `--reason=${values.reason}` : "");
@@ -45,9 +46,20 @@ export function processActions(pid, process) {
       said: () => "The process takes no further step.",
     },
   ];
+  if (process.durability !== "DURABILITY_DURABLE") actions.push(recordAction(pid, Boolean(recording)));
   if (process.state === "PROCESS_STATE_QUARANTINED") actions.unshift(retryAction(pid));
   return actions;
 }
+
+/** @param {string} pid @param {boolean} isRecorded @returns {Action} */
+const recordAction = (pid, isRecorded) => ({
+  label: isRecorded ? "Stop recording" : "Record",
+  title: isRecorded ? "End the recording, and drop its steps" : "Record the last 32 steps",
+  method: "RecordProcess",
+  request: () => ({ pid, stop: isRecorded }),
+  command: () => actorctl("record", pid, isRecorded ? "--stop" : ""),
+  said: () => (isRecorded ? "The recording has ended." : "The steps of the process are recorded from now on."),
+});
 
 /** @param {string} pid @returns {Action} */
 export const retryAction = (pid) => ({

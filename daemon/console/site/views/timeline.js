@@ -2,7 +2,7 @@
 import { html } from "../html.js";
 import { isFailed, kindOf, stepsOf } from "../history.js";
 import { Clock, Foreign, Pid } from "../parts.js";
-import { codeName, duration, msOf, payloadText, word } from "../text.js";
+import { bytes, codeName, duration, msOf, payloadText, word } from "../text.js";
 
 const WIDTH = 1000;
 const HEIGHT = 14;
@@ -69,6 +69,8 @@ function Entry({ entry }) {
       ${entry.peerPid && html` <${Pid} pid=${entry.peerPid} />`}
       ${entry.worker && html` by <${Foreign} text=${entry.worker} />`}
       ${(code || entry.message) && html` <span>${code}<${Foreign} text=${entry.message} most=${500} /></span>`}
+      ${!text && Number(entry.payloadBytes) > 0 && html` <span class="quiet">${bytes(entry.payloadBytes)}</span>`}
+      ${entry.duration && html` <span class="quiet">in ${entry.duration}</span>`}
       ${text && html`<pre tabindex="0">${text}</pre>`}
     </li>`;
 }

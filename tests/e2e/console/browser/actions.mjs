@@ -46,6 +46,31 @@ export async function commandIsCompletedByHand(kit) {
 }
 
 /** @param {import("./kit.mjs").Kit} kit */
+export async function lastStepsAreRecorded(kit) {
+  const page = await kit.sharedPage();
+  const dialog = page.getByRole("dialog");
+  /** Presses the button, and the button of its dialog. */
+  const act = async (name, fields = {}) => {
+    await page.getByRole("button", { name, exact: true }).click();
+    for (const [label, text] of Object.entries(fields)) await dialog.getByLabel(label).fill(text);
+    await dialog.getByRole("button", { name, exact: true }).click();
+    await page.getByRole("button", { name: "Close" }).click();
+  };
+  await kit.show(page, `process/${encodeURIComponent(kit.order.pids.desk)}`);
+  assert.equal(await page.getByRole("heading", { name: "Last steps" }).count(), 0);
+  await act("Record");
+  await page.getByText(/Recorded since .*no step since/).waitFor();
+  await act("Send", { Topic: "note <b>", Payload: "12345" });
+  const steps = page.locator(".steps > li");
+  await steps.first().waitFor();
+  const text = await steps.first().textContent();
+  assert.match(text, /Step \d+[\s\S]*step[\s\S]*idle[\s\S]*in [\d.]+s[\s\S]*message[\s\S]*note <b>[\s\S]*5 B/);
+  await kit.checkAccess(page, "recorded steps");
+  await act("Stop recording");
+  await page.getByRole("heading", { name: "Last steps" }).waitFor({ state: "detached" });
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
 export async function treesOpen(kit) {
   const page = await kit.sharedPage();
   await kit.show(page, "trees");

@@ -51,6 +51,8 @@ export async function failedProcessSaysWhy(kit) {
   await page.locator(".timeline .bar-failed").waitFor();
   const facts = await page.locator("dl.facts").textContent();
   assert.match(facts, /Type.*probe.*Created.*Ended.*ago.*Lived.*Steps/s);
+  await page.getByRole("heading", { name: "Last steps" }).waitFor();
+  assert.match(await page.locator(".steps > li").first().textContent(), /Step 1[\s\S]*step[\s\S]*fail/);
 }
 
 /** @param {import("./kit.mjs").Kit} kit */
