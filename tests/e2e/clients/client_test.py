@@ -1,7 +1,6 @@
 """The Python package's Client: each method, each kind of error, repeated
 attempts."""
 
-import signal
 import threading
 import time
 import unittest
