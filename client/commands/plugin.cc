@@ -28,6 +28,8 @@ struct LoadOptions {
 // processes.
 constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
+// Time between two lines about the processes that --wait still waits for.
+constexpr absl::Duration kSayEvery = absl::Seconds(5);
 
 // The progress of the processes of former versions.
 struct UpgradeCounts {
@@ -87,20 +89,37 @@ bool Interrupted(const Cancellation& cancellation, absl::Duration pause) {
   return cancellation.cancelled();
 }
 
+// A wait that does not end, or ends early, changes nothing about the load.
+std::string StillToContinue(const v1::Plugin& plugin,
+                            const UpgradeCounts& counts) {
+  const bool one = counts.to_come == 1;
+  return OneLine(plugin.name() + " " + plugin.version()) +
+         " is in force, and " + WithThousands(counts.to_come) +
+         (one ? " process has" : " processes have") +
+         " still to continue in it; see \"actorctl plugin list " +
+         OneLine(plugin.name()) + "\"";
+}
+
 absl::StatusOr<UpgradeCounts> WaitForProcesses(Invocation& invocation,
                                                const v1::Plugin& plugin) {
+  absl::Time say = absl::Now() + kSayEvery;
   for (absl::Duration pause = kFirstPause;;
        pause = std::min(2 * pause, kLongestPause)) {
     const absl::StatusOr<UpgradeCounts> counts =
         CountUpgrades(invocation, plugin);
     if (!counts.ok() || counts->to_come == 0) return counts;
     if (absl::Now() + pause >= invocation.deadline()) {
-      return absl::DeadlineExceededError("the plugin is in force, and " +
-                                         WithThousands(counts->to_come) +
-                                         " processes are still to go on in it");
+      return absl::DeadlineExceededError(StillToContinue(plugin, *counts));
+    }
+    if (absl::Now() >= say) {
+      invocation.err() << "actorctl: " << StillToContinue(plugin, *counts)
+                       << "\n"
+                       << std::flush;
+      say = absl::Now() + kSayEvery;
     }
     if (Interrupted(invocation.environment().cancellation, pause)) {
-      return absl::CancelledError("interrupted");
+      return absl::CancelledError("interrupted: " +
+                                  StillToContinue(plugin, *counts));
     }
   }
 }

@@ -3,6 +3,8 @@ stays as it is."""
 
 import hashlib
 import shutil
+import signal
+import subprocess
 import threading
 import time
 
@@ -284,10 +286,26 @@ class Cli(UpgradeCase):
         self.state(pid)
         self.install("versions_2")
         # Time enough for the load itself.
-        self.assert_complains(DEADLINE, "1 processes are still", "--timeout",
-                              "4s", "plugin", "load", "versions_2.so", "--wait")
+        self.assert_complains(
+            DEADLINE, "versions 2 is in force, and 1 process has still to continue in it",
+            "--timeout", "4s", "plugin", "load", "versions_2.so", "--wait")
         self.actor.send(pid, "idle")
         self.goes_on_in(pid, "2")
+
+    def test_waiting_says_for_what(self):
+        self.actor.send(pid := self.actor.submit("ledger"), "busy")
+        self.state(pid)
+        self.install("versions_2")
+        client = subprocess.Popen(
+            [places.ACTORCTL, "--address", self.daemon.address, "plugin", "load",
+             "versions_2.so", "--wait"], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(client.stderr.close)
+        self.addCleanup(client.wait)
+        text = "versions 2 is in force, and 1 process has still to continue in it"
+        self.assertIn(text, client.stderr.readline())
+        client.send_signal(signal.SIGINT)
+        self.assertEqual(client.wait(), 130)
+        self.assertIn(f"interrupted: {text}", client.stderr.read())
 
     def test_a_declining_process_is_not_waited_for(self):
         self.actor.submit("ledger")
