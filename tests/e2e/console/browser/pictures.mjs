@@ -15,6 +15,13 @@ export async function takePictures(kit) {
     if (view === "trees") await page.getByRole("button", { name: /Children of/ }).first().click();
     // The text behind the frame is cut in its middle otherwise.
     await page.evaluate(() => document.querySelector("header .bar").remove());
+    // Nor does the folder of the build belong into the documentation.
+    await page.evaluate(() => {
+      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        texts.currentNode.data = texts.currentNode.data.replace(/\/\S+\/lib\/actord\//g, "/usr/lib/actord/");
+      }
+    });
     const png = await page.screenshot();
     await writeFile(`${kit.order.pictures}/${view.split("/")[0]}.png`, smallPicture(png));
     await page.reload();
