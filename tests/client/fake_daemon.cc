@@ -155,12 +155,12 @@ class FakeDaemon::Service final : public FakeOperations {
                           v1::RunResponse* response) override {
     const std::lock_guard lock(mutex_);
     log_.submits.push_back(request->submit());
-    const grpc::Status status =
+    const grpc::Status started =
         Start(request->submit(), response->mutable_submitted());
-    if (status.ok()) {
+    if (started.ok()) {
       *response->mutable_outcome() = outcomes_[response->submitted().pid()];
     }
-    return Answer(context, status);
+    return Answer(context, started);
   }
 
   ServerUnaryReactor* Cancel(CallbackServerContext* context,

@@ -57,7 +57,7 @@ std::string ToText(const grpc::ByteBuffer& buffer) {
 }
 
 bool Waits(const MethodDescriptor& method) {
-  for (const char* name : {"Await", "Call", "Shutdown"}) {
+  for (const char* name : {"Await", "Call", "Run", "Shutdown"}) {
     if (method.name() == name) return true;
   }
   return method.server_streaming();

@@ -125,7 +125,7 @@ export class Client {
     try {
       return await this.#perform('Run', { submit }, options, true);
     } catch (error) {
-      if (!isUnknownMethod(error)) throw explainRunning(error, error?.pid);
+      if (!isUnknownMethod(error)) throw explainRunning(error);
       this.#hasRun = false;
       return null;
     }

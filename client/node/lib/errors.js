@@ -184,9 +184,10 @@ export function isUnknownMethod(error) {
 
 /**
  * The error that ended the wait of `run`, with the process that goes on.
- * @param {any} error @param {string} pid '': it is not known
+ * @param {any} error
+ * @param {string} [pid] by default that of the error; '': it is not known
  */
-export function explainRunning(error, pid) {
+export function explainRunning(error, pid = error?.pid ?? '') {
   if (!(error instanceof ActordError)) return error;
   error.pid = pid;
   if (pid && error instanceof DeadlineExceeded) {
