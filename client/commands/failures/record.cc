@@ -6,6 +6,7 @@
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
+#include "nlohmann/json.hpp"
 
 namespace actord::client {
 namespace {
