@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 static_assert(
-    std::is_same_v<Ending::Observers,
-                   EndObservers<Names, Groups, Calls, Ties, LabelTable>>);
+    std::is_same_v<Ending::Observers, EndObservers<Names, Groups, Calls, Ties,
+                                                   LabelTable, Recordings>>);
 
 // Writes down that it was called.
 template <uint8_t kBit, char kName>
