@@ -92,7 +92,7 @@ class Runtime::Core {
   void DescribeMore(ProcessInfo& info) const;
   // See Runtime. (runtime.cc)
   AwaitId Await(const Pid& pid, AwaitCallback done, Owner by);
-  // What Await answers about a process that has ended if no result is kept: its
+  // The answer of Await about an ended process without a kept result: its
   // failure, or the error.
   [[nodiscard]] absl::StatusOr<Outcome> OutcomeNotKept(const Pid& pid,
                                                        Owner by) const;

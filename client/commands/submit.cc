@@ -98,7 +98,7 @@ void BeginItem(Bulk& bulk, BulkReport& report, uint64_t line,
       report.Succeeded(line, pid, std::move(details));
     }
   };
-  // What CheckSubmitted reads.
+  // The facts that CheckSubmitted reads.
   v1::SubmitRequest asked;
   asked.set_durability(request.durability());
   *asked.mutable_labels() = request.labels();

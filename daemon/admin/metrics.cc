@@ -97,7 +97,7 @@ void WriteFailures(const MetricSources& sources, MetricText& text) {
   counts.emplace(runtime::Failures::kOtherTypes, 0);
   text.Begin("actord_process_type_failures_total", MetricKind::kCounter,
              "Processes of a type that failed. The first 200 types have a "
-             "series, and all further ones share \"other\".");
+             "series, and all further ones share \"(other)\".");
   for (const auto& [type, failures] : counts) text.Add("type", type, failures);
 }
 

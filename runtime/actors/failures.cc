@@ -3,6 +3,7 @@
 #include <actord/text.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "runtime/delivery/traced_events.h"
@@ -10,6 +11,23 @@
 #include "runtime/system/assert.h"
 
 namespace actord::runtime {
+namespace {
+
+// The newest steps of a recorded process, within kMaxStepBytes, so that a few
+// failures with many steps do not push all others out.
+std::vector<NotedStep> Newest(std::vector<NotedStep> steps) {
+  size_t bytes = 0;
+  auto first = steps.end();
+  while (first != steps.begin()) {
+    bytes += std::prev(first)->ChargeBytes();
+    if (bytes > Failures::kMaxStepBytes) break;
+    --first;
+  }
+  steps.erase(steps.begin(), first);
+  return steps;
+}
+
+}  // namespace
 
 void Failures::Add(const Process& process, const Pid& pid,
                    const EndCause& cause, std::vector<NotedStep> last_steps) {
@@ -42,7 +60,7 @@ void Failures::Add(const Process& process, const Pid& pid,
   failure.started_unix_ns =
       process.started_unix_ns.load(std::memory_order_relaxed);
   failure.ended_unix_ns = clock_.UnixNs();
-  failure.last_steps = std::move(last_steps);
+  failure.last_steps = Newest(std::move(last_steps));
   const size_t max_count = limits_.failure_max_count();
   const size_t max_bytes = limits_.failure_max_bytes();
   if (ChargeOf(failure) > max_bytes) failure.last_steps.clear();

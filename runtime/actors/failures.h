@@ -62,9 +62,11 @@ class Failures {
  public:
   // A longer text of a failure is cut.
   static constexpr size_t kMaxMessageBytes = 1024;
+  // Of the last steps of a failure, the newest are kept within these bytes.
+  static constexpr size_t kMaxStepBytes = 8192;
   // The failures of further types are counted together, under kOtherTypes.
   static constexpr size_t kMaxCountedTypes = 200;
-  static constexpr const char* kOtherTypes = "other";
+  static constexpr const char* kOtherTypes = "(other)";
 
   // `told` is called with each failure, on the thread of the process, and must
   // not block; null: nothing is called.

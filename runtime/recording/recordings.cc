@@ -20,16 +20,20 @@ absl::StatusOr<bool> Recordings::Begin(const Pid& pid, Owner by) {
                      "actorctl history)"));
   }
   Entries made;  // allocated and freed without the lock
-  made.push_back({.pid = pid, .since_unix_ns = clock_.UnixNs()});
+  made.push_back({.pid = pid,
+                  .owner = process->owner.load(std::memory_order_relaxed),
+                  .since_unix_ns = clock_.UnixNs()});
   Entries dropped;
   const MutexLock lock(mutex_);
   if (At(pid) != entries_.end()) return false;
-  if (entries_.size() >= kMaxProcesses) Drop(entries_.begin(), dropped);
   entries_.splice(entries_.end(), made);
   // The end of the process, which waits for the lock, sees the bit, or it is
   // seen here (Process::wanted).
   process->Want(Wanted::kRecorded);
-  if (process.IsStill()) return true;
+  if (process.IsStill()) {
+    if (entries_.size() > kMaxProcesses) Drop(OldestFor(), dropped);
+    return true;
+  }
   dropped.splice(dropped.end(), entries_, std::prev(entries_.end()));
   return processes_.WhyNotFound(pid, by);
 }
@@ -77,6 +81,14 @@ void Recordings::OnEnd(const EndRecord& end, Lane& /*lane*/) {
 Recordings::Entries::iterator Recordings::At(const Pid& pid) {
   return std::find_if(entries_.begin(), entries_.end(),
                       [&pid](const Entry& entry) { return entry.pid == pid; });
+}
+
+Recordings::Entries::iterator Recordings::OldestFor() {
+  const Entry& made = entries_.back();
+  const auto own = std::find_if(
+      entries_.begin(), entries_.end(),
+      [&made](const Entry& old) { return old.owner == made.owner; });
+  return &*own == &made ? entries_.begin() : own;
 }
 
 void Recordings::Drop(Entries::iterator entry, Entries& dropped) {

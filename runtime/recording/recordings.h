@@ -7,7 +7,8 @@
 // process keeps them (process_failure.h).
 //
 // Bounds: kMaxProcesses processes with kMaxSteps steps each; the oldest
-// recording makes room for a new one, the oldest step for a new one. A step
+// recording of the same owner, or else of all, makes room for a new one, and
+// the oldest step for a new one. A step
 // takes at most 32 items of about 160 bytes, so all recordings together take
 // less than 3 MiB.
 //
@@ -69,12 +70,18 @@ class Recordings {
  private:
   struct Entry {
     Pid pid;
+    Owner owner = Owner::kNobody;  // of the process
     uint64_t since_unix_ns = 0;
     std::deque<NotedStep> steps = {};
   };
   using Entries = std::list<Entry>;
 
   [[nodiscard]] Entries::iterator At(const Pid& pid)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The recording that makes room for the newest one: the oldest of the same
+  // owner, so that no owner ends the recordings of others, or the oldest of
+  // all.
+  [[nodiscard]] Entries::iterator OldestFor()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Moves the entry to `dropped`, and takes the bit of its process.
   void Drop(Entries::iterator entry, Entries& dropped)

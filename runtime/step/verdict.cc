@@ -24,7 +24,18 @@ const char* VerdictName(int32_t verdict) {
   }
 }
 
+bool HasFailed(const TurnInput& input, const StepRecord& record) {
+  if (!record.thrown.empty() || !record.misuse.ok()) return true;
+  if (record.verdict == ACTORD_STEP_CONTINUE_AS) {
+    return record.continuation == nullptr;
+  }
+  const bool can_wake =
+      input.yields != 0 || record.yields != 0 || input.more_events;
+  return !rules::Succeeds(record.verdict, can_wake);
+}
+
 std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record) {
+  if (!HasFailed(input, record)) return std::nullopt;
   if (!record.thrown.empty()) {
     return EndCause{EndKind::kThrew, absl::StatusCode::kInternal,
                     absl::StrCat("Step ", record.thrown)};
@@ -34,13 +45,9 @@ std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record) {
                     std::string(record.misuse.message())};
   }
   if (record.verdict == ACTORD_STEP_CONTINUE_AS) {
-    if (record.continuation != nullptr) return std::nullopt;
     return EndCause{EndKind::kThrew, absl::StatusCode::kFailedPrecondition,
                     std::string(rules::kNotContinuedText)};
   }
-  const bool can_wake =
-      input.yields != 0 || record.yields != 0 || input.more_events;
-  if (rules::Succeeds(record.verdict, can_wake)) return std::nullopt;
   const auto said = [&record](EndKind kind) {
     return EndCause{kind, record.failure_code, record.TakeFailure()};
   };

@@ -22,6 +22,8 @@ inline bool IsPlain(const StepRecord& record) {
   return record.misuse.ok() &&
          rules::Succeeds(record.verdict, record.yields != 0);
 }
+// Whether the step failed, so that its effects do not happen.
+bool HasFailed(const TurnInput& input, const StepRecord& record);
 // Returns why the step failed, and takes the text of the failure; nullopt: the
 // step did not fail.
 std::optional<EndCause> FailureOf(const TurnInput& input, StepRecord& record);

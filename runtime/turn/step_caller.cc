@@ -67,7 +67,9 @@ std::optional<EndCause> StepCaller::FailureOfStep(const Process& process) {
   FillRest(process);
   std::optional<EndCause> failure = FailureOf(input_, record());
   if (failure) {
-    failed_step_ = std::make_unique<NotedStep>(NoteStep(input_, record()));
+    if (IsFailure(failure->kind)) {
+      failed_step_ = std::make_unique<NotedStep>(NoteStep(input_, record()));
+    }
     return failure;
   }
   if (record().verdict != ACTORD_STEP_CONTINUE_AS) return failure;
@@ -124,11 +126,13 @@ void StepCaller::BeginNotes() {
   context_.ShowNextCall();
 }
 
-void StepCaller::AddNotes() {
+void StepCaller::AddNotes(const Process& process) {
   NotedStep step = NoteStep(input_, record());
   step.unix_ns = std::exchange(noted_unix_ns_, 0);
   step.took_ns = recordings_->clock().MonotonicNs() - noted_ns_;
-  NoteEffects(record(), step);
+  FillRest(process);
+  // The effects of a failed step do not happen.
+  if (!HasFailed(input_, record())) NoteEffects(record(), step);
   recordings_->Add(input_.self, std::move(step));
 }
 
@@ -142,7 +146,7 @@ void StepCaller::KeepCall(Process& process, const ProcessType& type,
   }
   CountRefusedPayloads();
   // Before the effects get their traces.
-  if (noted_unix_ns_ != 0) AddNotes();
+  if (noted_unix_ns_ != 0) AddNotes(process);
   if (sink_ != nullptr) {
     FillRest(process);
     sink_->Keep(type.name.c_str(), input_, record);

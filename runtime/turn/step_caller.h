@@ -162,7 +162,7 @@ class StepCaller {
   }
   // The process is recorded: its step, which begins, will be noted.
   [[gnu::noinline]] void BeginNotes();
-  void AddNotes();
+  void AddNotes(const Process& process);
   // Counts the call's refused payloads, passes its record to the sink, notes
   // the step of a recorded process, and traces the effects.
   [[gnu::noinline]] void KeepCall(Process& process, const ProcessType& type,

@@ -256,9 +256,9 @@ class EnvironmentTest(ContainerTest):
             "/usr/bin/actorctl", "health", "--address", SOCKET).returncode, 0)
 
     def test_health_check_fails_when_the_daemon_stands(self):
+        self.addCleanup(self.container.signal, signal.SIGCONT)
         self.container.signal(signal.SIGSTOP)
         self.assertNotEqual(self.health_check().returncode, 0)
-        self.container.signal(signal.SIGCONT)
 
 
 class ConfigurationFileTest(ContainerTest):

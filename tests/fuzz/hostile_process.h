@@ -29,7 +29,7 @@ struct HostilePlugin {
   std::vector<uint64_t> tags;
   std::vector<uint64_t> calls;
   std::vector<actord_completion> completions;
-  // Those of the step under way.
+  // The items of the step under way.
   std::span<const actord_event* const> events;
 };
 

@@ -100,8 +100,8 @@ export class Client {
   /** Asks a process for an answer. `start`: if no process holds the name '@name', the
    * daemon starts this one under the name, or one of this type, and calls it; of many
    * clients at once only one starts a process. Only a durable process takes a message
-   * id; without it, a call that has lost its connection is not repeated. Nor is it with a
-   * daemon that is older than these ids. */
+   * id; without it, a call that has lost its connection is not repeated. A
+   * daemon that is older than these ids gets no repeated call. */
   call(pid: Target, payload?: Data,
     options?: MessageOptions & { start?: Start | string }): Promise<Reply>;
   /** Starts a process and waits for its end, in one call. An error after the start has

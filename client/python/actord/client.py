@@ -19,6 +19,8 @@ from actord.watch import Watch
 # So that calls over a connection that breaks again and again are not repeated at
 # once.
 _SHORTEST_PAUSE_SECONDS = 0.05
+# A channel that gets ready sooner has not been connected anew.
+_AT_ONCE_SECONDS = 0.02
 
 
 class Client(ConnectedClient):
@@ -106,8 +108,8 @@ class Client(ConnectedClient):
         name "@name", the daemon starts this one under the name, or one of this
         type, and calls it; of many clients at once only one starts a process. Only
         a durable process takes a message_id; without one, a call that has lost its
-        connection is not repeated. Nor is it with a daemon that is older than these
-        ids."""
+        connection is not repeated. A daemon that is older than these ids gets no
+        repeated call."""
         request = wire.call_request(
             pid, topic, Payload.of(payload, json=json, content_type=content_type),
             message_id, start)
@@ -289,15 +291,19 @@ class Client(ConnectedClient):
         if failure.retry_delay is not None:
             time.sleep(seconds)
             return
+        end = time.monotonic() + seconds
         time.sleep(min(seconds, _SHORTEST_PAUSE_SECONDS))
         ready = grpc.channel_ready_future(
             self.channel)  # type: ignore[no-untyped-call]
+        began = time.monotonic()
         try:
-            ready.result(timeout=seconds)
+            ready.result(timeout=max(0.0, end - began))
         except grpc.FutureTimeoutError:
             pass
         finally:
             ready.cancel()
+        if time.monotonic() - began < _AT_ONCE_SECONDS:  # it was there all along
+            time.sleep(max(0.0, end - time.monotonic()))
 
     def _knows_call_ids(self, timeout: float | None) -> bool:
         """Raises grpc.RpcError if there is no answer."""

@@ -1,4 +1,4 @@
-// What is noted of a step: what it was given, what it asked for, and how it
+// The notes about a step: its events, its effects, and the way in which it
 // returned. Without contents: topics, commands, sizes and PIDs.
 //
 // Thread-safety: plain values. Ownership: values own their contents.
@@ -39,7 +39,7 @@ struct NotedStep {
   uint64_t events_left_out = 0;
   uint64_t effects_left_out = 0;
 
-  // What it takes of memory.
+  // Its memory.
   [[nodiscard]] size_t ChargeBytes() const {
     size_t bytes = sizeof(NotedStep);
     for (const NotedItem& item : items) {

@@ -147,7 +147,7 @@ class HostileText : public Commands {
           published.mutable_owner()}) {
       *text = kHostile;
     }
-    // What a process says that claims to be a schedule.
+    // The answer of a process that claims to be a schedule.
     const nlohmann::json state = {
         {"when", kHostile},     {"what", kHostile},
         {"state", kHostile},    {"next", kHostile},

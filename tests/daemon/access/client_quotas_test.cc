@@ -142,7 +142,7 @@ TEST_F(ClientQuotasTest, ReadsWaitForWhatWasCharged) {
   const ClientQuota::Pause pause = alice_->BeginPause();
   EXPECT_EQ(alice_->Left(pause), absl::Seconds(2));
   EXPECT_EQ(Delayed(), 1u);
-  // The calls of other clients do not make the pause longer.
+  // Further calls of the client do not make the pause longer.
   alice_->Charge(100, 0);
   clock_.Advance(absl::Seconds(2) - absl::Nanoseconds(1));
   EXPECT_EQ(alice_->Left(pause), absl::Nanoseconds(1));

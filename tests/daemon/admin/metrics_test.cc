@@ -130,7 +130,7 @@ TEST(Metrics, EachTypeInForceHasItsFailures) {
           "\nactord_process_type_failures_total{type=\"gone\"} 1\n"
           "actord_process_type_failures_total{type=\"hostile\\\"\\n\"} 0\n"
           "actord_process_type_failures_total{type=\"order\"} 3\n"
-          "actord_process_type_failures_total{type=\"other\"} 0\n"));
+          "actord_process_type_failures_total{type=\"(other)\"} 0\n"));
 }
 
 TEST(Metrics, LimitsHaveBaseUnits) {

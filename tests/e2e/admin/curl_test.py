@@ -31,7 +31,7 @@ def curl_lines(text):
 
 
 class Reply:
-    """What curl -i has printed."""
+    """The output of curl -i."""
 
     def __init__(self, output):
         head, _, self.text = output.partition("\r\n\r\n")
@@ -204,4 +204,8 @@ class ShortRoutes(CurlCase):
                              (200, "ANSWER_ACCEPTED"))
             answer = self.curl(outcome, pid, query=f"?wait={WAIT_SECONDS}")
             self.assertEqual((answer.status, answer.json["status"]), (200, status))
+        answer = self.curl("POST /v1/processes/@{name}/call/{topic}", "visits", "get",
+                           query="?processType=counter&input=7", body="")
+        self.assertEqual((answer.status, answer.json,
+                          answer.headers["actord-started"]), (200, 7, "true"))
         self.assertEqual(self.used, set(ROUTE.findall(DOC)))

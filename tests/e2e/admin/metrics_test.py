@@ -80,7 +80,7 @@ class MetricsTest(EmptyCase):
         before = parse_metrics(get(port, "/metrics")[2])
         by_type = before["actord_process_type_failures_total"]
         # Each type has its series before its first failure.
-        self.assertEqual((by_type["probe"], by_type["echo"], by_type["other"]),
+        self.assertEqual((by_type["probe"], by_type["echo"], by_type["(other)"]),
                          (0, 0, 0))
         actor = self.connect(self.daemon)
         for _ in range(2):

@@ -198,6 +198,9 @@ class LostAnswer(grpc.RpcError):
     def details(self):
         return "Socket closed"
 
+    def initial_metadata(self):
+        return ()
+
     def trailing_metadata(self):
         return ()
 

@@ -54,7 +54,7 @@ class Restarts(StoreCase):
         address = f"unix:{self.directory}/socket"
         self.start_with = ("--listen", address)
         self.start(exit_status=-signal.SIGKILL)
-        client = actord.Client(address, timeout=WAIT_SECONDS)
+        client = actord.Client(address, timeout=WAIT_SECONDS, max_attempts=50)
         self.addCleanup(client.close)
         client.submit("counter", "0", durability=actord.Durability.DURABLE)
         self.daemon.signal(signal.SIGKILL)

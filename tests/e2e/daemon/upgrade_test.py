@@ -14,7 +14,7 @@ from harness import places
 from harness.bulk import SendStream, send_item
 from harness.cli import DEADLINE, FAILED, NOT_FOUND
 from harness.upgrade_case import UpgradeCase
-from harness.waiting import eventually
+from harness.waiting import WAIT_SECONDS, eventually
 
 MESSAGES = 10_000
 SENDERS = 4
@@ -301,10 +301,11 @@ class Cli(UpgradeCase):
              "versions_2.so", "--wait"], stderr=subprocess.PIPE, text=True)
         self.addCleanup(client.stderr.close)
         self.addCleanup(client.wait)
+        self.addCleanup(client.kill)
         text = "versions 2 is in force, and 1 process has still to continue in it"
         self.assertIn(text, client.stderr.readline())
         client.send_signal(signal.SIGINT)
-        self.assertEqual(client.wait(), 130)
+        self.assertEqual(client.wait(WAIT_SECONDS), 130)
         self.assertIn(f"interrupted: {text}", client.stderr.read())
 
     def test_a_declining_process_is_not_waited_for(self):

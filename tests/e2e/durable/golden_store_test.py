@@ -38,7 +38,7 @@ def tries_all():
 
 
 class FlippedStores(StoreCase):
-    """What a changed byte of a store does."""
+    """The effect of a changed byte of a store."""
 
     def setUp(self):
         super().setUp()

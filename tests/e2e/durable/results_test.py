@@ -24,7 +24,7 @@ def reason_of(call):
 
 
 def parts(outcome):
-    """What memory and store have in common: the record of an end is older than the
+    """The common parts of memory and store: the record of an end is older than the
     moment at which others see the end, which is the end_time in memory."""
     return outcome.pid, outcome.result.data, outcome.steps
 
@@ -104,7 +104,9 @@ class OfOwners(TokenCase):
             timeout=CALL_SECONDS).pid
         alice.send(pid, "stop")
         first = parts(alice.wait(pid))
-        time.sleep(2)
+        admin = self.connect_with(daemon, self.token("admin", name="root"))
+        eventually(lambda: admin.status().counters.results_kept == 0,
+                   "the result leaves the memory")
         self.assertEqual(reason_of(lambda: bob.wait(pid)), "RESULT_NOT_KEPT")
         self.assertEqual(parts(alice.wait(pid)), first)
 

@@ -23,13 +23,16 @@ ORDER = {"order": "A-1", "amount_cents": 5, "hold_ms": 1}
 
 
 class LostAnswer(grpc.RpcError):
-    """What a client sees of a call whose connection breaks before the answer."""
+    """The error of a call whose connection breaks before the answer."""
 
     def code(self):
         return grpc.StatusCode.UNAVAILABLE
 
     def details(self):
         return "Socket closed"
+
+    def initial_metadata(self):
+        return ()
 
     def trailing_metadata(self):
         return ()

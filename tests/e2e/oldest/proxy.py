@@ -15,7 +15,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from harness import places
 
 PROTO = places.SOURCE / "tests" / "contract" / "proto_0684afd"
-# Of anything that a client adds itself. The rest, such as a token, goes on.
+# Prefixes of the metadata that a client adds itself. The rest, such as a token, goes on.
 _OWN_METADATA = ("user-agent", "grpc-", ":", "content-type", "te")
 _DETAILS = "grpc-status-details-bin"
 _THREADS = 64  # one for each open call

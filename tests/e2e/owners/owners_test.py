@@ -36,7 +36,7 @@ def other_pid(pid):
 class EveryMethod(Tenants):
 
     def serve_tenants(self, *options):
-        """Serves with a store. In the quarantine are two processes of bob, whose
+        """Serves with a store. Two processes of bob are in the quarantine, whose
         type the daemon does not have."""
         store = ("--store", self.directory / "store", *options)
         daemon = super().serve_tenants("--plugin", places.CRASHER, *store)
@@ -107,7 +107,7 @@ class EveryMethod(Tenants):
         for answers in (asks.ListQuarantine(thing), asks.RetryQuarantine(thing)):
             for pid in self.quarantined:
                 self.assertIn(pid, str(answers))
-        # Those that live.
+        # The live ones.
         thing.durable = thing.durable[:-1]
         for method in ("Send", "GetProcess", "ListProcesses", "ListNames",
                        "ListYields", "ListCalls", "ListDeadLetters",

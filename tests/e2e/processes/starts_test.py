@@ -68,7 +68,7 @@ class Running(DaemonCase):
         self.assertEqual(early, pid)
         self.assertEqual(self.actor.process(pid).method, "idle")
 
-    def test_a_killed_client_leaves_the_process_and_no_wait(self):
+    def test_a_killed_client_leaves_the_process(self):
         client = subprocess.Popen([sys.executable, "-c", RUNNER, self.daemon.address],
                                   stdout=subprocess.PIPE, text=True,
                                   env={**os.environ,
@@ -83,7 +83,7 @@ class Running(DaemonCase):
         self.assertEqual(self.actor.process("@killed").method, "idle")
         self.actor.terminate("@killed")
 
-    def test_an_error_after_the_start_names_the_process(self):
+    def test_a_process_that_is_terminated_is_an_outcome(self):
         running = self.actor.stub.Run.future(outcome_pb2.RunRequest(
             submit=submission("probe", method="idle", name="x")), timeout=CALL_SECONDS)
         eventually(lambda: self.actor.names(prefix="x").names, "the process")

@@ -141,6 +141,55 @@ TEST_F(RecordingsTest, OldestRecordingMakesRoom) {
   EXPECT_TRUE(IsRecorded(std::to_string(Recordings::kMaxProcesses)));
 }
 
+// A client cannot end the recordings of others by many of its own.
+TEST_F(RecordingsTest, OldestOfTheSameOwnerMakesRoom) {
+  Begin("mine");
+  core_->process(pids_["mine"]).owner = Owner{3};
+  Record("mine");
+  for (size_t i = 1; i < Recordings::kMaxProcesses; ++i) {
+    Begin(std::to_string(i));
+    Record(std::to_string(i));
+  }
+  Begin("another");
+  Record("another");
+  EXPECT_TRUE(IsRecorded("mine"));
+  EXPECT_FALSE(IsRecorded("1"));
+  EXPECT_TRUE(IsRecorded("2"));
+}
+
+TEST_F(RecordingsTest, EffectsOfAFailedStepAreNotRecorded) {
+  Begin("a");
+  Record("a");
+  Do("a", [this](StepOutput& out) {
+    out.Send(PidOf("a"), "never", "");
+    out.Fail({Code::kAborted, "no stock"});
+  });
+  const auto failure = core().failures.Find(pids_["a"]);
+  ASSERT_NE(failure, nullptr);
+  EXPECT_EQ(failure->message, "no stock");
+  ASSERT_THAT(failure->last_steps, SizeIs(1));
+  ASSERT_THAT(failure->last_steps[0].items, SizeIs(1));
+  EXPECT_EQ(failure->last_steps[0].items[0].kind, HistoryKind::kMessage);
+}
+
+TEST_F(RecordingsTest, FailureKeepsTheNewestStepsWithinItsBytes) {
+  Begin("a");
+  Record("a");
+  for (size_t i = 0; i < Recordings::kMaxSteps; ++i) {
+    Do("a", [this](StepOutput& out) {
+      for (int effect = 0; effect < 8; ++effect) out.Send(PidOf("a"), "x", "");
+    });
+  }
+  Fail("a");
+  const auto failure = core().failures.Find(pids_["a"]);
+  ASSERT_NE(failure, nullptr);
+  size_t bytes = 0;
+  for (const NotedStep& step : failure->last_steps) bytes += step.ChargeBytes();
+  EXPECT_LE(bytes, Failures::kMaxStepBytes);
+  EXPECT_GT(bytes, Failures::kMaxStepBytes / 2);
+  EXPECT_EQ(failure->last_steps.back().step, failure->steps);
+}
+
 TEST_F(RecordingsTest, EndOfTheProcessEndsTheRecording) {
   Begin("a");
   Record("a");

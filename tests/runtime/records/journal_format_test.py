@@ -18,7 +18,7 @@ SPECIAL = {"Pid": "PID", "Position": "position", "Positions": "positions",
 
 
 class Code:
-    """What the headers say: the kinds of the records, and the fields of each type."""
+    """The headers: the kinds of the records, and the fields of each type."""
 
     def __init__(self, directory):
         text = "\n".join(path.read_text() for path in sorted(directory.glob("*.h")))
@@ -68,7 +68,7 @@ def sections_of(page):
 
 
 def problems_of(code, page):
-    """What the page says wrongly."""
+    """The mistakes of the page."""
     # OWNER_NAME is called OWNER on the page, as the record codec calls it.
     expected = {}
     for name, kind in code.kinds.items():

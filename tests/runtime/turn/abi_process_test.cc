@@ -288,7 +288,6 @@ TEST_F(AbiProcess, AFloodOfUrgentEventsDoesNotSpillIntoTheMessages) {
   EXPECT_EQ(word, Activity::kEnded);
 }
 
-// It has other bytes where a policy would be.
 // A plugin may make up what it hands on. One byte of each text is there.
 TEST_F(AbiProcess, EventsThatAreHandedOnKeepToTheLimits) {
   Start();
@@ -321,6 +320,7 @@ TEST_F(AbiProcess, EventsThatAreHandedOnKeepToTheLimits) {
   }
 }
 
+// It has other bytes where a policy would be.
 TEST_F(AbiProcess, AYieldOfAnOlderPluginHasNoPolicy) {
   Start();
   a_.step = [](const std::vector<const actord_event*>&, actord_step* step) {

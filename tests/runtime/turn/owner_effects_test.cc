@@ -252,7 +252,7 @@ TEST_F(OwnerEffects, NamesAreOfOneOwner) {
   EXPECT_THAT(Do(alice, yield("look_up")), ends_with(ACTORD_NOT_FOUND));
   EXPECT_THAT(Do(alice, [](StepOutput& out) { out.Call("name", "hello"); }),
               ElementsAre(HasSubstr("no process holds the name")));
-  // What a step finds; it sends a message there, and the receiver notes it.
+  // The holder that a step finds; it sends a message there, which is noted.
   bool is_sent = false;
   const auto find_and_send = [&](StepOutput& out) {
     found_.push_back(FromAbi(out.FindName("name")));

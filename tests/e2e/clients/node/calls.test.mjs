@@ -158,9 +158,9 @@ test('run submits and awaits', async (t) => {
   const outcome = await client.run('probe', '', { method: 'throw', check: false });
   assert.equal(outcome.failure.reason, 'EXCEPTION');
   assert.throws(() => outcome.text, /without a result/);
-  // The daemon says so shortly before gRPC would.
-  const late = await fails(client.run('probe', '', { method: 'idle', timeoutMs: 2000 }),
-    actord.DeadlineExceeded, 'DEADLINE_EXCEEDED', 'DEADLINE_EXCEEDED');
+  // The daemon says so shortly before gRPC would, unless the machine is busy.
+  const late = await caught(client.run('probe', '', { method: 'idle', timeoutMs: 2000 }));
+  assert.ok(late instanceof actord.DeadlineExceeded, late);
   assert.equal((await client.describe(late.pid)).method, 'idle');
   assert.ok(late.message.includes(`goes on, and awaitOutcome('${late.pid}')`), late);
 });

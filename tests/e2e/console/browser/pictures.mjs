@@ -15,7 +15,7 @@ export async function takePictures(kit) {
     if (view === "trees") await page.getByRole("button", { name: /Children of/ }).first().click();
     // The text behind the frame is cut in its middle otherwise.
     await page.evaluate(() => document.querySelector("header .bar").remove());
-    // Nor does the folder of the build belong into the documentation.
+    // The folder of the build does not belong into the documentation either.
     await page.evaluate(() => {
       const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
       while (texts.nextNode()) {
