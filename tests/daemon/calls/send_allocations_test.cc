@@ -19,14 +19,14 @@
 namespace actord::daemon {
 namespace {
 
-std::atomic<uint64_t> allocations{0};
+std::atomic<uint64_t> server_allocations{0};
 // The client's part of a call does not count.
 thread_local bool is_client = false;
 
-void CountAllocation(const volatile void* /*block*/, size_t /*bytes*/) {
-  if (!is_client) allocations.fetch_add(1, std::memory_order_relaxed);
+void CountServerAllocation(const volatile void* /*block*/, size_t /*bytes*/) {
+  if (!is_client) server_allocations.fetch_add(1, std::memory_order_relaxed);
 }
-void CountFree(const volatile void* /*block*/) {}
+void IgnoreFree(const volatile void* /*block*/) {}
 
 // Allocations of other threads for each of `sends` messages to the process.
 double AllocationsOfASend(ServedDaemon& daemon, const std::string& pid,
@@ -35,19 +35,20 @@ double AllocationsOfASend(ServedDaemon& daemon, const std::string& pid,
   request.set_pid(pid);
   request.set_topic("note");
   v1::SendResponse response;
-  const uint64_t before = allocations.load();
+  const uint64_t before = server_allocations.load();
   for (int i = 0; i < sends; ++i) {
     grpc::ClientContext context;
     EXPECT_TRUE(daemon.stub().Send(&context, request, &response).ok());
   }
-  return static_cast<double>(allocations.load() - before) / sends;
+  return static_cast<double>(server_allocations.load() - before) / sends;
 }
 
 TEST(SendAllocations, AreNotMoreThanBeforeOwnersTracesAndQuotas) {
   // Of commit 0684afd. An allocation more for each call would be seen.
   constexpr double kBefore = 11.03;
-  ASSERT_GT(
-      __sanitizer_install_malloc_and_free_hooks(CountAllocation, CountFree), 0);
+  ASSERT_GT(__sanitizer_install_malloc_and_free_hooks(CountServerAllocation,
+                                                      IgnoreFree),
+            0);
   ServedDaemon daemon;
   const std::string pid = daemon.Submit("counter");
   is_client = true;
