@@ -43,9 +43,10 @@ double AllocationsOfASend(ServedDaemon& daemon, const std::string& pid,
   return static_cast<double>(server_allocations.load() - before) / sends;
 }
 
-TEST(SendAllocations, AreNotMoreThanBeforeOwnersTracesAndQuotas) {
-  // Of commit 0684afd. An allocation more for each call would be seen.
-  constexpr double kBefore = 11.03;
+TEST(SendAllocations, DoNotGrow) {
+  // With gRPC's own, also in the threads of the client's library: from 14.4 to
+  // 15.1 were seen. Two allocations more for each call would be seen.
+  constexpr double kUsual = 14.8;
   ASSERT_GT(__sanitizer_install_malloc_and_free_hooks(CountServerAllocation,
                                                       IgnoreFree),
             0);
@@ -62,7 +63,7 @@ TEST(SendAllocations, AreNotMoreThanBeforeOwnersTracesAndQuotas) {
   is_client = false;
   RecordProperty("allocations_of_a_send", std::to_string(least));
   EXPECT_GT(least, 1.0) << "allocations are not counted";
-  EXPECT_LE(least, kBefore + 0.5);
+  EXPECT_LE(least, kUsual + 1.6);
 }
 
 }  // namespace
