@@ -111,16 +111,15 @@ absl::StatusOr<UpgradeCounts> WaitForProcesses(Invocation& invocation,
     if (absl::Now() + pause >= invocation.deadline()) {
       return absl::DeadlineExceededError(StillToContinue(plugin, *counts));
     }
-    if (absl::Now() >= say) {
+    const bool interrupted =
+        Interrupted(invocation.environment().cancellation, pause);
+    if (interrupted || absl::Now() >= say) {
       invocation.err() << "actorctl: " << StillToContinue(plugin, *counts)
                        << "\n"
                        << std::flush;
       say = absl::Now() + kSayEvery;
     }
-    if (Interrupted(invocation.environment().cancellation, pause)) {
-      return absl::CancelledError("interrupted: " +
-                                  StillToContinue(plugin, *counts));
-    }
+    if (interrupted) return absl::CancelledError("interrupted");
   }
 }
 

@@ -293,8 +293,7 @@ class Client(ConnectedClient):
             return
         end = time.monotonic() + seconds
         time.sleep(min(seconds, _SHORTEST_PAUSE_SECONDS))
-        ready = grpc.channel_ready_future(
-            self.channel)  # type: ignore[no-untyped-call]
+        ready = grpc.channel_ready_future(self.channel)
         began = time.monotonic()
         try:
             ready.result(timeout=max(0.0, end - began))

@@ -57,6 +57,12 @@ TEST(MethodRules, EachMethodHasOneRuleAndEachRuleAMethod) {
   }
 }
 
+// The entries in these answers are steps that were noted in memory, without
+// payloads (noted_step.h).
+bool HasNotedSteps(const MethodDescriptor& method) {
+  return method.name() == "GetProcess" || method.name() == "ListFailures";
+}
+
 // A method whose answer has payloads either needs the permission to see them,
 // or hides them, or is for roles that all see them.
 TEST(MethodRules, NobodySeesPayloadsWithoutThePermission) {
@@ -64,7 +70,8 @@ TEST(MethodRules, NobodySeesPayloadsWithoutThePermission) {
     const MethodDescriptor& method = *Contract().method(i);
     const MethodRule& rule = *FindRule(method);
     SCOPED_TRACE(method.name());
-    const bool holds = HoldsPayload(*method.output_type());
+    const bool holds =
+        HoldsPayload(*method.output_type()) && !HasNotedSteps(method);
     EXPECT_TRUE(holds || !rule.hides_payloads);
     // A worker is given the payloads of its tasks, and no others.
     if (!holds || rule.hides_payloads || rule.needs == Permission::kWork) {
@@ -99,7 +106,7 @@ TEST(MethodRules, RequestsOfAuditedMethodsHoldNoPayload) {
     EXPECT_EQ(method.server_streaming(), method.name() == "Backup")
         << method.name();
   }
-  EXPECT_EQ(audited, 11);
+  EXPECT_EQ(audited, 12);
 }
 
 TEST(MethodRules, ChangesOfTheWholeDaemonNeedSightOfAllOwners) {

@@ -127,10 +127,10 @@ TEST(Metrics, EachTypeInForceHasItsFailures) {
   EXPECT_THAT(
       WriteMetrics(sources),
       HasSubstr(
-          "\nactord_process_type_failures_total{type=\"gone\"} 1\n"
+          "\nactord_process_type_failures_total{type=\"(other)\"} 0\n"
+          "actord_process_type_failures_total{type=\"gone\"} 1\n"
           "actord_process_type_failures_total{type=\"hostile\\\"\\n\"} 0\n"
-          "actord_process_type_failures_total{type=\"order\"} 3\n"
-          "actord_process_type_failures_total{type=\"(other)\"} 0\n"));
+          "actord_process_type_failures_total{type=\"order\"} 3\n"));
 }
 
 TEST(Metrics, LimitsHaveBaseUnits) {

@@ -95,6 +95,7 @@ class OfOwners(TokenCase):
     def test_result_in_the_store_belongs_to_its_owner(self):
         alice_token, bob_token = (self.token("client", name=name)
                                   for name in ("alice", "bob"))
+        admin_token = self.token("admin", name="root")
         daemon = self.serve("--store", self.directory / "store",
                             "--result-ttl", "1s")
         alice = self.connect_with(daemon, alice_token)
@@ -104,7 +105,7 @@ class OfOwners(TokenCase):
             timeout=CALL_SECONDS).pid
         alice.send(pid, "stop")
         first = parts(alice.wait(pid))
-        admin = self.connect_with(daemon, self.token("admin", name="root"))
+        admin = self.connect_with(daemon, admin_token)
         eventually(lambda: admin.status().counters.results_kept == 0,
                    "the result leaves the memory")
         self.assertEqual(reason_of(lambda: bob.wait(pid)), "RESULT_NOT_KEPT")
