@@ -102,24 +102,30 @@ std::string StillToContinue(const v1::Plugin& plugin,
 
 absl::StatusOr<UpgradeCounts> WaitForProcesses(Invocation& invocation,
                                                const v1::Plugin& plugin) {
-  absl::Time say = absl::Now() + kSayEvery;
+  UpgradeCounts last;
+  const auto say = [&] {
+    invocation.err() << "actorctl: " << StillToContinue(plugin, last) << "\n"
+                     << std::flush;
+  };
+  absl::Time next_line = absl::Now() + kSayEvery;
   for (absl::Duration pause = kFirstPause;;
        pause = std::min(2 * pause, kLongestPause)) {
     const absl::StatusOr<UpgradeCounts> counts =
         CountUpgrades(invocation, plugin);
+    // Interrupted in the call.
+    if (absl::IsCancelled(counts.status()) && last.to_come != 0) say();
     if (!counts.ok() || counts->to_come == 0) return counts;
+    last = *counts;
     if (absl::Now() + pause >= invocation.deadline()) {
-      return absl::DeadlineExceededError(StillToContinue(plugin, *counts));
+      return absl::DeadlineExceededError(StillToContinue(plugin, last));
     }
-    const bool interrupted =
-        Interrupted(invocation.environment().cancellation, pause);
-    if (interrupted || absl::Now() >= say) {
-      invocation.err() << "actorctl: " << StillToContinue(plugin, *counts)
-                       << "\n"
-                       << std::flush;
-      say = absl::Now() + kSayEvery;
+    if (Interrupted(invocation.environment().cancellation, pause)) {
+      say();
+      return absl::CancelledError("interrupted");
     }
-    if (interrupted) return absl::CancelledError("interrupted");
+    if (absl::Now() < next_line) continue;
+    say();
+    next_line = absl::Now() + kSayEvery;
   }
 }
 
