@@ -31,19 +31,23 @@ std::string TimeLeft(const v1::Yield& yield) {
 }
 
 Item YieldItem(const v1::Yield& yield) {
-  return {.json = [&yield] { return ToJson(yield); },
-          .name = [&yield] { return yield.token(); },
-          .cells =
-              [&yield] {
-                return std::vector<std::string>{
-                    yield.token(),
-                    yield.command(),
-                    ShortDuration(absl::Now() - ToTime(yield.create_time())),
-                    TimeLeft(yield),
-                    yield.process_type(),
-                    yield.pid(),
-                    Preview(yield.payload(), kPreviewWidth)};
-              }};
+  return {
+      .json = [&yield] { return ToJson(yield); },
+      .name = [&yield] { return yield.token(); },
+      .cells =
+          [&yield] {
+            return std::vector<std::string>{
+                yield.token(),
+                yield.command(),
+                ShortDuration(absl::Now() - ToTime(yield.create_time())),
+                TimeLeft(yield),
+                yield.process_type(),
+                yield.pid(),
+                std::to_string(yield.attempts()),
+                yield.worker().empty() ? "-" : OneLine(yield.worker()),
+                yield.last_error().empty() ? "-" : OneLine(yield.last_error()),
+                Preview(yield.payload(), kPreviewWidth)};
+          }};
 }
 
 ExitStatus RunYields(Invocation& invocation, const YieldsOptions& options) {
@@ -57,6 +61,9 @@ ExitStatus RunYields(Invocation& invocation, const YieldsOptions& options) {
                      {.heading = "LEFT", .number = true},
                      {.heading = "TYPE"},
                      {.heading = "PID", .wide_only = true},
+                     {.heading = "ATTEMPTS", .wide_only = true, .number = true},
+                     {.heading = "WORKER", .wide_only = true},
+                     {.heading = "LAST ERROR", .wide_only = true},
                      {.heading = "PAYLOAD", .wide_only = true}});
   const absl::Status status = ForEachElement(
       request, options.limit,
@@ -141,7 +148,8 @@ void AddLink(CLI::App& yields, Action& chosen) {
 }
 
 constexpr char kYieldsFooter[] = R"(
-Oldest first. LEFT is the time until the yield times out.
+Oldest first. LEFT is the time until the yield times out. -o wide adds the attempts, the
+worker that has the task, and the error of the last attempt.
 
 Examples:
   actorctl yields --command 'payment.*' -o wide

@@ -168,11 +168,15 @@ TEST_F(Commands, YieldsShowsTokensAndFilters) {
   yield.set_token("t-1");
   yield.set_command("payment.charge");
   yield.mutable_payload()->set_data(R"({"amount":3})");
+  yield.set_attempts(2);
+  yield.set_worker("till-7");
+  yield.set_last_error("the bank is closed");
   daemon_.yields.push_back(yield);
   const CliResult wide =
       Run({"yields", "--command", "payment.*", "-o", "wide"});
   EXPECT_THAT(wide.out, HasSubstr("t-1"));
   EXPECT_THAT(wide.out, HasSubstr(R"({"amount":3})"));
+  EXPECT_THAT(wide.out, ContainsRegex(" 2 +till-7 +the bank is closed "));
   EXPECT_EQ(daemon_.log().yield_lists.at(0).command(), "payment.*");
   EXPECT_EQ(Run({"yields", "-o", "name"}).out, "t-1\n");
   const json line = json::parse(Run({"yields", "-o", "jsonl"}).out);
