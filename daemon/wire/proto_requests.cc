@@ -11,6 +11,7 @@
 #include "runtime/actors/names.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/absl_text.h"
+#include "runtime/system/assert.h"
 
 namespace actord::daemon {
 namespace {
@@ -217,6 +218,8 @@ absl::Status ReadCall(v1::CallRequest* request,
 absl::StatusOr<runtime::SubmitRequest> ReadStartIfAbsent(
     v1::CallRequest* request, const runtime::PayloadLimit& payload_limit,
     const Address& to, bool has_id) {
+  ACTORD_ASSERT(request->has_start_if_absent(),
+                "proto_requests.h: the request names a process to start");
   constexpr std::string_view kField = "start_if_absent";
   if (to.name.empty() || to.owner.has_value()) {
     return Wrong("pid",
