@@ -12,6 +12,7 @@ from harness.watch import Known
 from harness.watch_case import WatchCase
 
 INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT
+NOT_FOUND = grpc.StatusCode.NOT_FOUND
 
 
 class Telling(WatchCase):
@@ -257,13 +258,16 @@ class Resuming(WatchCase):
     def test_filters_that_are_none(self):
         for field, value, reason in (
                 ("process_type", "x" * 129, "INVALID_FIELD"),
-                ("parent_pid", "nobody", "INVALID_PID"),
-                ("parent_pid", "@name", "INVALID_PID")):
+                ("parent_pid", "nobody", "INVALID_PID")):
             call = self.actor.stub.WatchProcesses(
                 watch_pb2.WatchProcessesRequest(**{field: value}),
                 timeout=WAIT_SECONDS)
             self.assert_refused(lambda: next(call), code=INVALID_ARGUMENT,
                                 reason=reason, field=field, message=field)
+        call = self.actor.stub.WatchProcesses(
+            watch_pb2.WatchProcessesRequest(parent_pid="@name"), timeout=WAIT_SECONDS)
+        self.assert_refused(lambda: next(call), code=NOT_FOUND,
+                            reason="NAME_NOT_FOUND", message="name")
         # A type that nobody has is none that lives.
         self.watch(process_type="unheard-of").wait_until_live([])
         eventually(lambda: self.counters().streams_open == 1, "one stream")
