@@ -282,8 +282,8 @@ void SubmitStream::WriteNews(News news, v1::SubmissionNews* proto) {
     }
   };
   if (news.fetches_end) {
-    // Only from memory: this thread must not wait for the store. What only the
-    // store has, the client can await.
+    // Only from memory: this thread must not wait for the store. The client can
+    // await an outcome that only the store has.
     write_end(runtime_.OutcomeInMemory(news.pid));
   } else if (news.end.has_value()) {
     write_end(*std::move(news.end));

@@ -1,6 +1,6 @@
 // Keeps the newest failures of processes, within limits of their number and of
 // their memory. The oldest are dropped first. Failures can be listed, and found
-// by the PID. Counts the failures of each type, also those that are not kept.
+// by the PID. Counts the failures of each type, kept or not.
 //
 // A process has failed if it ended without a result and nobody had asked for
 // the end (IsFailure). A submission whose first Init refuses is not kept,

@@ -8,9 +8,8 @@
 //
 // Bounds: kMaxProcesses processes with kMaxSteps steps each; the oldest
 // recording of the same owner, or else of all, makes room for a new one, and
-// the oldest step for a new one. A step
-// takes at most 32 items of about 160 bytes, so all recordings together take
-// less than 3 MiB.
+// the oldest step for a new one. A step takes at most 32 items of about 160
+// bytes, so all recordings together take less than 3 MiB.
 //
 // Thread-safety: any thread. Ownership: borrows the table and the clock.
 #pragma once

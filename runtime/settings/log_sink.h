@@ -16,7 +16,7 @@ namespace actord::runtime {
 enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4 };
 
 // The process that a line is about. The text of the line names it, too: the
-// fields are for programs that read the log. What is not known is empty.
+// fields are for programs that read the log. Unknown fields are empty.
 // Borrows its texts, for the call.
 struct LogSubject {
   Pid pid = {};

@@ -11,7 +11,8 @@
 export { Client } from './client.js';
 export {
   ActordError, AlreadyExists, CallFailed, CalleeEnded, DaemonTooOld,
-  DeadlineExceeded, FailedPrecondition, InitRefused, InvalidArgument, ItemsRefused, MailboxFull,
+  DeadlineExceeded, FailedPrecondition, InitRefused, InvalidArgument, ItemsRefused,
+  MailboxFull,
   NameNotFound, NameTaken, NotDurable, NotFound, Overloaded, PayloadTooLarge,
   PermissionDenied, ProcessEnded, ProcessFailed, ProcessNotFound, ProcessQuarantined,
   QuotaExceeded, RequestIdReused, ResultNotKept, Unauthenticated, Unavailable,

@@ -46,9 +46,9 @@ __all__ = [
     "ProcessFailed", "ProcessNotFound", "ProcessQuarantined", "ProcessState",
     "Publication", "QuotaExceeded", "Receipt", "Refuse", "Refused", "Reply",
     "RequestIdReused", "ResultNotKept", "Retry", "SendStream", "Sent", "Snapshot",
-    "Start",
-    "Started", "Submitted", "Subscription", "Task", "Unauthenticated", "Unavailable",
-    "UnknownMethod", "UnknownProcessType", "Watch", "WatchEvent", "Worker", "Yield",
+    "Start", "Started", "Submitted", "Subscription", "Task", "Unauthenticated",
+    "Unavailable", "UnknownMethod", "UnknownProcessType", "Watch", "WatchEvent",
+    "Worker", "Yield",
 ]
 __version__ = "0.1.0"
 

@@ -301,7 +301,7 @@ class Client(ConnectedClient):
             pass
         finally:
             ready.cancel()
-        if time.monotonic() - began < _AT_ONCE_SECONDS:  # it was there all along
+        if time.monotonic() - began < _AT_ONCE_SECONDS:  # it was not lost
             time.sleep(max(0.0, end - time.monotonic()))
 
     def _knows_call_ids(self, timeout: float | None) -> bool:
