@@ -1,22 +1,25 @@
 # Two functions that register tests. Every test carries at least one label; the
-# suites of `./dev test` select by label.
+# suites of `./dev test` select by label. The label "case" marks a part of another
+# test, for people who run that part alone: no suite selects it.
 
 find_package(GTest CONFIG REQUIRED)
 include(GoogleTest)
 
-# Seconds after which a single test is taken to hang.
+# Seconds after which a case, or a test without cases, is taken to hang.
 set(ACTORD_TEST_TIMEOUT_SECONDS 300)
+# The same of a program with all of its cases.
+set(ACTORD_PROGRAM_TIMEOUT_SECONDS 1200)
 
 # actord_add_test(<name> SOURCES <file>... [LIBS <target>...] [LABELS <label>...]
 #                 [DEPENDS <target>...] [USES_BINARIES])
 #
-# Builds a GoogleTest program and registers each of its test cases with CTest, as
-# "<name>.<Suite>.<Case>". LABELS defaults to "unit". A program of unit tests is
-# registered once more as "<name>.all" with the label "whole": all of its cases in
-# one run, for `./dev test --quick`, because most cases take less time than the
-# start of a program. DEPENDS names targets that
-# must be built before, because the test runs or loads them. USES_BINARIES
-# defines ACTORD_TEST_BIN_DIR and ACTORD_TEST_PLUGIN_DIR (string literals).
+# Builds a GoogleTest program and registers it as the test <name> with these
+# labels; LABELS defaults to "unit". All of its cases run in one process, because
+# most cases take less time than the start of a program with sanitizers. Each case
+# is also registered alone, as "<name>.<Suite>.<Case>" with the label "case".
+# DEPENDS names targets that must be built before, because the test runs or loads
+# them. USES_BINARIES defines ACTORD_TEST_BIN_DIR and ACTORD_TEST_PLUGIN_DIR (string
+# literals).
 function(actord_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "USES_BINARIES" ""
                         "SOURCES;LIBS;LABELS;DEPENDS")
@@ -47,24 +50,13 @@ function(actord_add_test name)
   gtest_discover_tests(
     ${name}
     TEST_PREFIX "${name}."
-    TEST_LIST ${name}_cases
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${ACTORD_TEST_TIMEOUT_SECONDS})
-  if("unit" IN_LIST arg_LABELS)
-    add_test(NAME ${name}.all COMMAND ${name} --gtest_brief=1)
-    set_tests_properties(
-      ${name}.all PROPERTIES LABELS whole TIMEOUT ${ACTORD_TEST_TIMEOUT_SECONDS})
-  endif()
-  # gtest_discover_tests takes no list as a property's value, so a script that
-  # CTest reads after the discovery sets the labels.
-  set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
-  file(
-    WRITE "${script}"
-    "if(${name}_cases)\n"
-    "  set_tests_properties(\${${name}_cases} PROPERTIES LABELS \"${arg_LABELS}\")\n"
-    "endif()\n")
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${script}")
+    PROPERTIES LABELS case TIMEOUT ${ACTORD_TEST_TIMEOUT_SECONDS})
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  set_tests_properties(
+    ${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT
+                       ${ACTORD_PROGRAM_TIMEOUT_SECONDS})
 endfunction()
 
 # actord_add_command_test(<name> COMMAND <command>... [LABELS <label>...]

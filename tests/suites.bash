@@ -15,8 +15,11 @@
 #   package GCC     Debian packages of the release build
 #
 # The suites unit, e2e, sdk and stress run the tests of that label in the GCC build.
-# The suite quick runs there each program of unit tests as one test, and the
-# end-to-end tests of processes and of actorctl.
+# The suite quick runs there the unit tests, and the end-to-end tests of processes
+# and of actorctl.
+#
+# A program of unit tests and a class of end-to-end tests run as one process each;
+# the totals count their cases.
 
 total_passed=0
 total_failed=0
@@ -67,16 +70,11 @@ conclude() {
   ((total_failed == 0))
 }
 
-# Reads one attribute of the <testsuite> element of CTest's JUnit report.
-junit_attribute() {
-  sed -n "s/^[[:space:]]*$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1
-}
-
 # run_ctest SUITE PRESET TARGETS [CTEST OPTION...]: builds the targets (a list of
 # words; "all"; "none": configures only), runs the tests, counts. A suite that does
 # not build, or in which no test ran, is a failure; a skipped test is not passed.
 run_ctest() {
-  local suite=$1 preset=$2 targets=$3 report status=0 tests failed skipped
+  local suite=$1 preset=$2 targets=$3 report status=0 output counts passed failed
   local ctest=(ctest)
   shift 3
   report=$PWD/build/$preset/$suite.xml
@@ -94,16 +92,22 @@ run_ctest() {
     ctest=(setarch --addr-no-randomize ctest)
   fi
   measure "suite $suite" "${ctest[@]}" --preset "$preset" --parallel "$(nproc)" \
-    --output-junit "$report" "$@" >&2 || status=$?
+    --output-junit "$report" --test-output-truncation middle "$@" >&2 || status=$?
   if [[ ! -s $report ]]; then
     printf 'suite %s: no test was executed\n' "$suite"
     count 0 1
     return
   fi
-  tests=$(junit_attribute "$report" tests)
-  failed=$(junit_attribute "$report" failures)
-  skipped=$(($(junit_attribute "$report" skipped) + $(junit_attribute "$report" disabled)))
-  if ((tests == skipped)); then
+  output=$(/usr/bin/python3 -B tests/ctest_report.py "$suite" "$report")
+  counts=${output##*$'\n'}
+  if ! [[ $counts =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ [0-9]+\ skipped$ ]]; then
+    printf 'suite %s: its report cannot be read\n' "$suite"
+    count 0 1
+    return
+  fi
+  passed=${BASH_REMATCH[1]}
+  failed=${BASH_REMATCH[2]}
+  if ((passed + failed == 0)); then
     printf 'suite %s: no test was executed\n' "$suite"
     count 0 1
     return
@@ -111,14 +115,10 @@ run_ctest() {
   if ((status != 0 && failed == 0)); then
     printf 'suite %s: ctest failed with status %d\n' "$suite" "$status"
     failed=1
-    tests=$((tests + 1))
   fi
-  if ((failed != 0)); then
-    failures+=$(/usr/bin/python3 -B tests/failed_tests.py "$suite" "$report")$'\n'
-  fi
-  count $((tests - failed - skipped)) "$failed"
-  printf 'suite %s: %d passed, %d failed, %d skipped\n' "$suite" \
-    $((tests - failed - skipped)) "$failed" "$skipped"
+  if [[ $output == *$'\n'* ]]; then failures+=${output%$'\n'*}$'\n'; fi
+  count "$passed" "$failed"
+  printf 'suite %s: %s\n' "$suite" "$counts"
 }
 
 # run_counting NAME COMMAND...: runs a command whose last line of standard output
@@ -155,13 +155,13 @@ run_on_release() {
 
 run_suite() {
   case $1 in
-    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack|fuzz|soak|package|whole)$' ;;
+    asan) run_ctest asan asan all --label-exclude '^(model|stress|attack|fuzz|soak|package|case)$' ;;
     fuzz) run_ctest fuzz asan fuzzers --label-regex '^fuzz$' ;;
     tsan) run_ctest tsan tsan tests_of_threads --label-regex '^tsan$' ;;
     sim) run_ctest sim dev tests_of_simulator --label-regex '^sim$' ;;
     model) run_ctest model dev none --label-regex '^model$' ;;
     # Its tests wait more than they compute.
-    quick) run_ctest quick dev all --label-regex '^(whole|quick)$' --parallel $(($(nproc) * 2)) ;;
+    quick) run_ctest quick dev all --label-regex '^(unit|quick)$' --parallel $(($(nproc) * 2)) ;;
     unit | e2e | sdk) run_ctest "$1" dev all --label-regex "^$1\$" ;;
     stress) run_ctest stress dev tests_of_threads --label-regex '^stress$' ;;
     attack) run_on_release attack 'e2e_stubs probe' ;;
