@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -88,8 +89,10 @@ TEST_F(TokenRaces, NoEditIsLost) {
   EXPECT_EQ(Files(), "tokens.toml ");
 }
 
-// A program is killed at moments that differ by 50 µs, while it adds and
-// revokes one token. At every moment the other token is there.
+// A program is killed at moments that differ by 100 µs, while it adds and
+// revokes one token. At every moment the other token is there. The time until
+// the kill begins with the program's first edit, because a fork may take longer
+// than all of these edits.
 TEST_F(TokenRaces, ProgramThatIsKilledLeavesAWholeFile) {
   const std::string path = PathOf("tokens.toml");
   ASSERT_TRUE(AddToken(path, ClientToken(0), Patient()).ok());
@@ -98,14 +101,21 @@ TEST_F(TokenRaces, ProgramThatIsKilledLeavesAWholeFile) {
   int with = 0;
   constexpr int kKills = 100;
   for (int i = 0; i < kKills; ++i) {
+    std::array<int, 2> begun{};
+    ASSERT_EQ(pipe(begun.data()), 0);
     const pid_t pid = Start([&] {
+      static_cast<void>(RevokeToken(path, id, Patient()));
+      if (write(begun[1], "b", 1) != 1) return false;
       for (;;) {
         static_cast<void>(AddToken(path, ClientToken(1), Patient()));
         static_cast<void>(RevokeToken(path, id, Patient()));
       }
-      return true;
     });
-    std::this_thread::sleep_for(std::chrono::microseconds(2000 + 50 * i));
+    close(begun[1]);
+    char byte = 0;
+    ASSERT_EQ(read(begun[0], &byte, 1), 1);
+    close(begun[0]);
+    std::this_thread::sleep_for(std::chrono::microseconds(100 * i));
     ASSERT_EQ(kill(pid, SIGKILL), 0);
     ASSERT_TRUE(WIFSIGNALED(StatusAtEnd(pid)));
     const std::set<std::string> ids = Ids(path);
