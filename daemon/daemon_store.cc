@@ -188,8 +188,9 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
   options.has_level = [this](runtime::LogLevel level) {
     return level >= logger_.level();
   };
-  options.failed = [this](const runtime::ProcessFailure& failure) {
-    failure_lines_.Add(failure);
+  options.failed = [this](const runtime::ProcessFailure& failure,
+                          const runtime::StepLines& lines) {
+    failure_lines_.Add(failure, lines);
   };
   return options;
 }

@@ -6,10 +6,26 @@
 
 namespace actord::daemon {
 
+namespace {
+
+std::string NameOfProcess(const runtime::ProcessFailure& failure) {
+  std::string name = failure.process_type.empty() ? "of an unknown type"
+                                                  : failure.process_type;
+  if (!failure.name.empty()) absl::StrAppend(&name, " @", failure.name);
+  return name;
+}
+
+}  // namespace
+
+std::string FailedStepText(const runtime::ProcessFailure& failure,
+                           const std::string& line) {
+  return absl::StrCat("process ", runtime::FormatPid(failure.pid), " (",
+                      NameOfProcess(failure),
+                      "), in the step that failed: ", line);
+}
+
 std::string FailureText(const runtime::ProcessFailure& failure) {
-  std::string who = failure.process_type.empty() ? "of an unknown type"
-                                                 : failure.process_type;
-  if (!failure.name.empty()) absl::StrAppend(&who, " @", failure.name);
+  std::string who = NameOfProcess(failure);
   if (!failure.parent.empty()) {
     absl::StrAppend(&who, ", parent ", runtime::FormatPid(failure.parent));
   }
@@ -22,7 +38,25 @@ std::string FailureText(const runtime::ProcessFailure& failure) {
                       failure.message);
 }
 
-void FailureLines::Add(const runtime::ProcessFailure& failure) {
+void FailureLines::LogStep(const runtime::ProcessFailure& failure,
+                           const std::string& pid,
+                           const runtime::StepLines& lines) {
+  const LogFields fields = {
+      .pid = pid, .type = failure.process_type, .name = failure.name};
+  if (lines.left_out > 0) {
+    logger_.Warning(
+        FailedStepText(failure, absl::StrCat("(", lines.left_out,
+                                             " older lines are left out)")),
+        fields);
+  }
+  for (const auto& [level, text] : lines.list) {
+    logger_.Log(static_cast<runtime::LogLevel>(level),
+                FailedStepText(failure, text), fields);
+  }
+}
+
+void FailureLines::Add(const runtime::ProcessFailure& failure,
+                       const runtime::StepLines& lines) {
   const auto left_out =
       spacing_.Admit(failure.process_type, clock_.MonotonicNs());
   if (!left_out.has_value()) return;
@@ -34,6 +68,7 @@ void FailureLines::Add(const runtime::ProcessFailure& failure) {
                     "actorctl failures)");
   }
   const std::string pid = runtime::FormatPid(failure.pid);
+  LogStep(failure, pid, lines);
   const std::string code = absl::StatusCodeToString(failure.code);
   logger_.Warning(text, {.pid = pid,
                          .type = failure.process_type,

@@ -20,6 +20,9 @@ namespace actord::rules {
 // line of the log has at most 16 KiB; the rest is for the name of the process.
 inline constexpr size_t kMaxLogTextBytes = size_t{15} << 10;
 
+// A failure shows the newest lines of its step. A step may ask for 65,536.
+inline constexpr size_t kMaxFailedStepLines = 100;
+
 // The nearest level that there is.
 constexpr int32_t LogLevelOf(int32_t level) {
   return std::clamp<int32_t>(level, ACTORD_LOG_DEBUG, ACTORD_LOG_ERROR);

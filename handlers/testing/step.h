@@ -25,6 +25,8 @@ struct StepCall : actord_step {
 
   // Drops the reserved children and the tags.
   void Rollback();
+  // Writes the newest lines that the failed step has asked for into the log.
+  void LogFailed() const;
 
   static StepCall& Of(actord_step* step) {
     return *static_cast<StepCall*>(step);

@@ -1,6 +1,7 @@
 // Relations between the processes of a harness: calls, watches, names and
 // groups.
 #include <utility>
+#include <vector>
 
 #include "handlers/rules/log_text.h"
 #include "handlers/rules/process_rules.h"
@@ -199,6 +200,20 @@ void StepCall::Log(actord_step* step, int32_t level, actord_bytes text) {
   std::string shortened;
   effect.payload = OwnedPayload(
       Payload::Text(rules::LogText(detail::View(text), shortened)));
+}
+
+void StepCall::LogFailed() const {
+  std::vector<LogLine> lines;
+  for (auto effect = effects.rbegin();
+       effect != effects.rend() && lines.size() < rules::kMaxFailedStepLines;
+       ++effect) {
+    if (effect->kind != Effect::Kind::kLog) continue;
+    lines.push_back({.level = static_cast<LogLevel>(effect->level),
+                     .text = effect->payload.bytes,
+                     .from = record.pid,
+                     .step_failed = true});
+  }
+  world.log.insert(world.log.end(), lines.rbegin(), lines.rend());
 }
 
 Pid StepCall::FindName(std::string_view name) {

@@ -205,6 +205,7 @@ void Harness::World::Step(Record& record, std::vector<OwnedEvent> batch) {
     }
   }
   if (failure) {
+    if (failure->first != EndKind::kCancelled) call.LogFailed();
     call.Rollback();
     End(record, failure->first, std::move(failure->second), {});
     return;

@@ -30,7 +30,8 @@ std::vector<NotedStep> Newest(std::vector<NotedStep> steps) {
 }  // namespace
 
 void Failures::Add(const Process& process, const Pid& pid,
-                   const EndCause& cause, std::vector<NotedStep> last_steps) {
+                   const EndCause& cause, std::vector<NotedStep> last_steps,
+                   const StepLines& lines) {
   ACTORD_ASSERT(IsFailure(cause.kind), "failures.h: the process has failed");
   const auto made = std::make_shared<ProcessFailure>();
   ProcessFailure& failure = *made;
@@ -77,7 +78,7 @@ void Failures::Add(const Process& process, const Pid& pid,
       bytes_ += charge;
     }
   }
-  if (told_ != nullptr) told_(failure);
+  if (told_ != nullptr) told_(failure, lines);
 }
 
 void Failures::CountType(const std::string& type) {

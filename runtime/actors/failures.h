@@ -31,6 +31,7 @@
 #include "runtime/actors/names.h"
 #include "runtime/actors/process_failure.h"
 #include "runtime/actors/ties.h"
+#include "runtime/process/listed/failed_step.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
@@ -68,9 +69,9 @@ class Failures {
   static constexpr size_t kMaxCountedTypes = 200;
   static constexpr const char* kOtherTypes = "(other)";
 
-  // `told` is called with each failure, on the thread of the process, and must
-  // not block; null: nothing is called.
-  using Told = std::function<void(const ProcessFailure&)>;
+  // `told` is called with each failure and the log lines of its failed step, on
+  // the thread of the process, and must not block; null: nothing is called.
+  using Told = std::function<void(const ProcessFailure&, const StepLines&)>;
 
   Failures(const LiveLimits& limits, const Clock& clock, const Names& names,
            const Ties& ties, Told told)
@@ -85,9 +86,9 @@ class Failures {
   // Called in the turn that ends the process, while the process still has its
   // names and ties. Precondition: IsFailure(cause.kind).
   // `last_steps`: see ProcessFailure; they are dropped if there is no room for
-  // them.
+  // them. `lines` are told and not kept.
   void Add(const Process& process, const Pid& pid, const EndCause& cause,
-           std::vector<NotedStep> last_steps = {});
+           std::vector<NotedStep> last_steps = {}, const StepLines& lines = {});
 
   // The failure of the process. Null: it is not kept, or `by` does not see it.
   [[nodiscard]] std::shared_ptr<const ProcessFailure> Find(

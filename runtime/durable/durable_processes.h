@@ -22,7 +22,7 @@
 #include "runtime/delivery/quarantine.h"
 #include "runtime/durable/durable_store.h"
 #include "runtime/durable/step_of_history.h"
-#include "runtime/process/listed/noted_step.h"
+#include "runtime/process/listed/failed_step.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/process.h"
@@ -137,7 +137,7 @@ struct DurableState {
   struct End {
     EndCause cause;
     Payload result;
-    std::unique_ptr<NotedStep> failed_step = {};  // null: no step has failed
+    std::unique_ptr<FailedStep> failed_step = {};  // null: no step has failed
   };
   std::optional<End> end;
 };

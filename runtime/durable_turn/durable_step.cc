@@ -160,7 +160,7 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
   record.answers.clear();
   if (failure) {
     if (again) continuing_.Abandon(turn);
-    applier_.Rollback(record);
+    caller_.KeepLines(applier_.Rollback(record));
     world_.GiveBackReserved();
     return BeginEnd(process, turn, state, *std::move(failure), 0);
   }

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "handlers/rules/log_text.h"
 #include "runtime/delivery/traced_events.h"
 #include "runtime/process/chain.h"
 #include "runtime/system/assert.h"
@@ -190,7 +192,25 @@ Effect* Applier::StartChild(SpawnEffect& spawn, Effect* next, Effect* end) {
   return next;
 }
 
-void Applier::Rollback(StepRecord& record) {
+StepLines Applier::LinesOf(const std::vector<Effect>& effects) const {
+  const ProcessLog& log = owners_.Get<ProcessLog>();
+  StepLines lines;
+  for (auto effect = effects.rbegin(); effect != effects.rend(); ++effect) {
+    const auto* const line = std::get_if<LogEffect>(&*effect);
+    if (line == nullptr || !log.Has(line->level)) continue;
+    if (lines.list.size() == rules::kMaxFailedStepLines) {
+      ++lines.left_out;
+      continue;
+    }
+    lines.list.push_back(
+        {line->level, std::string(View(line->content->payload().bytes))});
+  }
+  std::reverse(lines.list.begin(), lines.list.end());
+  return lines;
+}
+
+StepLines Applier::Rollback(StepRecord& record) {
+  StepLines lines = LinesOf(record.effects);
   for (Effect& effect : record.effects) {
     FreeContent(effect, lane_);
     const auto* spawn = std::get_if<SpawnEffect>(&effect);
@@ -203,6 +223,7 @@ void Applier::Rollback(StepRecord& record) {
   }
   record.effects.clear();
   record.DropResult();
+  return lines;
 }
 
 }  // namespace actord::runtime

@@ -27,6 +27,7 @@
 #include "runtime/effects/effect_owners.h"
 #include "runtime/effects/undelivered.h"
 #include "runtime/log/process_log.h"
+#include "runtime/process/listed/failed_step.h"
 #include "runtime/process/owner.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
@@ -60,8 +61,8 @@ class Applier {
   [[gnu::always_inline]] void Apply(StepRecord& record, Process& process,
                                     const Pid& self);
   // Drops the effects of a failed step, and frees the contents and the children
-  // that they own.
-  void Rollback(StepRecord& record);
+  // that they own. Returns the lines that the step would have logged.
+  [[nodiscard]] StepLines Rollback(StepRecord& record);
 
  private:
   // `by`: the owner of the process that sends.
@@ -74,6 +75,8 @@ class Applier {
   [[gnu::noinline]] void ApplyEffects(std::vector<Effect>& effects,
                                       Process& process, const Pid& self);
   [[gnu::always_inline]] void ApplySend(SendEffect& send, Owner by);
+  // The newest lines that the log has at its present level.
+  [[nodiscard]] StepLines LinesOf(const std::vector<Effect>& effects) const;
   // Applies the send `first`, or a burst.
   Effect* ApplySends(Effect* first, Effect* end, Owner by);
   // Applies the sends from `first` on that go to the same process. They are

@@ -25,6 +25,7 @@ class StepSink;         // step_record.h
 class StepSpans;        // span.h
 class DurableStore;     // durable_store.h
 struct ProcessFailure;  // process_failure.h
+struct StepLines;       // failed_step.h
 
 // Limits of durable processes.
 struct DurableLimits {
@@ -118,9 +119,10 @@ struct RuntimeOptions : Limits {
   // Whether `log` would write a message of this level now. Called on any
   // thread, before a line of a process is made. Null: all levels.
   std::function<bool(LogLevel)> has_level = {};
-  // Receives each failure of a process (failures.h), on the thread of the
-  // process; must not block for long. Null: nothing is called.
-  std::function<void(const ProcessFailure&)> failed;
+  // Receives each failure of a process (failures.h) and the log lines of the
+  // step that has failed, on the thread of the process; must not block for
+  // long. Null: nothing is called.
+  std::function<void(const ProcessFailure&, const StepLines&)> failed;
 };
 
 // INVALID_ARGUMENT names the option that is out of its limits.

@@ -22,7 +22,7 @@ Ending::Seen Ending::MakeUnfindable(Process& process,
 
 bool Ending::KeepFailure(const Process& process, const Pid& pid,
                          const EndCause& cause,
-                         std::unique_ptr<NotedStep> step) {
+                         std::unique_ptr<FailedStep> step) {
   if (!IsFailure(cause.kind)) return false;
   // Nobody waits for the Init of a process that has begun again.
   const bool is_submission =
@@ -35,9 +35,12 @@ bool Ending::KeepFailure(const Process& process, const Pid& pid,
     auto recording = parts_.recordings.Find(pid);
     if (recording) last_steps = std::move(recording->steps);
   }
+  if (!step) step = std::make_unique<FailedStep>();
   // A recording has the failed step, too.
-  if (last_steps.empty() && step) last_steps.push_back(std::move(*step));
-  parts_.failures.Add(process, pid, cause, std::move(last_steps));
+  if (last_steps.empty() && step->notes) {
+    last_steps.push_back(*std::move(step->notes));
+  }
+  parts_.failures.Add(process, pid, cause, std::move(last_steps), step->lines);
   return true;
 }
 

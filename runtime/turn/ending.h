@@ -59,7 +59,7 @@
 #include "runtime/actors/ties.h"
 #include "runtime/effects/calls.h"
 #include "runtime/process/end_record.h"
-#include "runtime/process/listed/noted_step.h"
+#include "runtime/process/listed/failed_step.h"
 #include "runtime/process/listed/type_names.h"
 #include "runtime/recording/recordings.h"
 #include "runtime/scheduler/lane.h"
@@ -90,7 +90,7 @@ class Ending {
   // who submits a process gets its refusal.) False: it is none.
   // `step`: the step that has failed; null: no step has.
   bool KeepFailure(const Process& process, const Pid& pid,
-                   const EndCause& cause, std::unique_ptr<NotedStep> step);
+                   const EndCause& cause, std::unique_ptr<FailedStep> step);
 
   // Does steps 3 to 10. `record`: the record of the process's last call; its
   // result is taken or dropped.

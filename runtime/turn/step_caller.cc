@@ -67,18 +67,27 @@ std::optional<EndCause> StepCaller::FailureOfStep(const Process& process) {
   FillRest(process);
   std::optional<EndCause> failure = FailureOf(input_, record());
   if (failure) {
-    if (IsFailure(failure->kind)) {
-      failed_step_ = std::make_unique<NotedStep>(NoteStep(input_, record()));
-    }
+    if (IsFailure(failure->kind)) NoteFailedStep();
     return failure;
   }
   if (record().verdict != ACTORD_STEP_CONTINUE_AS) return failure;
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   const std::string& method = record().continuation->method;
   if (type.FindMethod(method) != ProcessType::kNoSuchMethod) return failure;
-  failed_step_ = std::make_unique<NotedStep>(NoteStep(input_, record()));
+  NoteFailedStep();
   return EndCause{EndKind::kThrew, absl::StatusCode::kInvalidArgument,
                   absl::StrCat(ToAbsl(rules::kNoSuchMethodText), ": ", method)};
+}
+
+void StepCaller::NoteFailedStep() {
+  failed_step_ = std::make_unique<FailedStep>(
+      FailedStep{.notes = NoteStep(input_, record())});
+}
+
+void StepCaller::KeepLines(StepLines&& lines) {
+  if (lines.list.empty()) return;
+  if (!failed_step_) failed_step_ = std::make_unique<FailedStep>();
+  failed_step_->lines = std::move(lines);
 }
 
 std::vector<uint64_t> StepCaller::OwedCallsOf(const Process& process) const {

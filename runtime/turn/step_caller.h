@@ -20,7 +20,7 @@
 
 #include "runtime/delivery/traced_events.h"
 #include "runtime/effects/calls.h"
-#include "runtime/process/listed/noted_step.h"
+#include "runtime/process/listed/failed_step.h"
 #include "runtime/process/outcome.h"
 #include "runtime/recording/recordings.h"
 #include "runtime/scheduler/blocking_calls.h"
@@ -73,13 +73,15 @@ class StepCaller {
   // step did not fail.
   [[gnu::noinline]] std::optional<EndCause> FailureOfStep(
       const Process& process);
-  // The step whose failure FailureOfStep has returned last; null: there is
-  // none, or it was taken.
-  std::unique_ptr<NotedStep> TakeFailedStep() {
+  // Keeps the log lines of a step that has failed.
+  void KeepLines(StepLines&& lines);
+  // The step that has failed, with its lines; null: there is none, or it was
+  // taken.
+  std::unique_ptr<FailedStep> TakeFailedStep() {
     return std::move(failed_step_);
   }
   // Of a durable process, whose end waits for the disk.
-  void PutFailedStep(std::unique_ptr<NotedStep> step) {
+  void PutFailedStep(std::unique_ptr<FailedStep> step) {
     failed_step_ = std::move(step);
   }
   // The calls that a volatile process has not answered and whose callers still
@@ -162,6 +164,8 @@ class StepCaller {
   }
   // The process is recorded: its step, which begins, will be noted.
   [[gnu::noinline]] void BeginNotes();
+  // The step that has returned has failed.
+  void NoteFailedStep();
   void AddNotes(const Process& process);
   // Counts the call's refused payloads, passes its record to the sink, notes
   // the step of a recorded process, and traces the effects.
@@ -190,7 +194,7 @@ class StepCaller {
   // When the step began that is to be noted; 0: it is not.
   uint64_t noted_unix_ns_ = 0;
   uint64_t noted_ns_ = 0;
-  std::unique_ptr<NotedStep> failed_step_;
+  std::unique_ptr<FailedStep> failed_step_;
   // The events for a step: event_pointers_[i] is always &events_[i].
   std::array<actord_event, Inbox::kMaxEvents> events_;
   std::array<const actord_event*, Inbox::kMaxEvents> event_pointers_;

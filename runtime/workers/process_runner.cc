@@ -156,7 +156,7 @@ int32_t ProcessRunner::RunStep(Process& process, Turn& turn) {
 bool ProcessRunner::EndIfFailed(Process& process, Turn& turn) {
   auto failure = parts_.caller.FailureOfStep(process);
   if (!failure) return false;
-  parts_.applier.Rollback(parts_.caller.record());
+  parts_.caller.KeepLines(parts_.applier.Rollback(parts_.caller.record()));
   parts_.teardown.End(process, turn, *std::move(failure));
   return true;
 }
@@ -174,7 +174,7 @@ int32_t ProcessRunner::BeginAgain(Process& process, Turn& turn) {
   }
   if (auto no_room = parts.continuing.Prepare(
           process, turn, parts.caller.OwedCallsOf(process))) {
-    parts.applier.Rollback(record);
+    parts.caller.KeepLines(parts.applier.Rollback(record));
     parts.teardown.End(process, turn, *std::move(no_room));
     return kHasEnded;
   }

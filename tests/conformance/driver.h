@@ -81,6 +81,7 @@ class Driver {
     Pid from;
     int level = 0;
     std::string text;
+    bool step_failed = false;
   };
   virtual std::vector<Line> TakeLogged() = 0;
   virtual void Settle() = 0;

@@ -142,7 +142,8 @@ class HarnessDriver final : public Driver {
     std::vector<Line> all;
     for (; logged_ < harness_.log().size(); ++logged_) {
       const testing::LogLine& line = harness_.log()[logged_];
-      all.push_back({line.from, static_cast<int>(line.level), line.text});
+      all.push_back({line.from, static_cast<int>(line.level), line.text,
+                     line.step_failed});
     }
     return all;
   }

@@ -12,6 +12,8 @@
 #include "handlers/commands/process_send.h"
 #include "handlers/commands/process_spawn.h"
 #include "handlers/commands/timer_sleep.h"
+#include "runtime/actors/process_failure.h"
+#include "runtime/process/listed/failed_step.h"
 #include "tests/conformance/driver.h"
 #include "tests/conformance/puppet.h"
 #include "tests/runtime/stepped_core.h"
@@ -76,6 +78,15 @@ runtime::RuntimeOptions Options(std::vector<Driver::Line>& logged) {
     line.remove_prefix(line.find(": ") + 2);
     logged.push_back(
         {runtime::ToAbi(*pid), static_cast<int>(level), std::string(line)});
+  };
+  options.failed = [&logged](const runtime::ProcessFailure& failure,
+                             const runtime::StepLines& lines) {
+    for (const auto& [level, text] : lines.list) {
+      logged.push_back({.from = runtime::ToAbi(failure.pid),
+                        .level = level,
+                        .text = text,
+                        .step_failed = true});
+    }
   };
   options.external_commands = {"ext.*"};
   options.max_payload_bytes = kMaxPayloadBytes;

@@ -126,7 +126,8 @@ class Player {
     std::string text;
     for (const Driver::Line& line : driver_->TakeLogged()) {
       text += (text.empty() ? "" : "\n") + stage_.NameOf(line.from) + " " +
-              std::to_string(line.level) + " \"" + Shorten(line.text) + "\"";
+              std::to_string(line.level) + " \"" + Shorten(line.text) + "\"" +
+              (line.step_failed ? " in a failed step" : "");
     }
     return text.empty() ? "nothing" : text;
   }

@@ -207,7 +207,8 @@ MUTANTS = {
         "runtime/workers/process_runner.cc", "  if (!blocked) parts.inbox.FillFromMessages",
         "  parts.inbox.FillFromMessages", "a blocked process is given messages"),
     "NO_ROLLBACK": (
-        "runtime/workers/process_runner.cc", "  parts_.applier.Rollback(parts_.caller.record());\n",
+        "runtime/workers/process_runner.cc",
+        "  parts_.caller.KeepLines(parts_.applier.Rollback(parts_.caller.record()));\n",
         "  parts_.applier.Apply(parts_.caller.record(), process,\n"
         "                       parts_.caller.input().self);\n",
         "a step that failed is carried out"),

@@ -219,10 +219,10 @@ class StepOutput : public StepContext {
   // Writes a line into the daemon's log, without a wait and without a
   // completion. The line begins with the PID, the type and the name of this
   // process. A text above 15 KiB is cut, and the line says how many bytes are
-  // missing. As the other effects it happens when the step has succeeded: a
-  // step that fails writes nothing, a durable process writes when the step is
-  // on the disk, and a recovery writes nothing again. Throws if the daemon is
-  // too old.
+  // missing. A durable process writes when the step is on the disk, and a
+  // recovery writes nothing again. If the step fails, its newest 100 lines are
+  // written with the failure of the process, and marked. Throws if the daemon
+  // is too old.
   void Log(LogLevel level, std::string_view text) {
     Require(offsetof(actord_step_api, log));
     step_->api->log(step_, static_cast<int32_t>(level), detail::ToAbi(text));

@@ -145,6 +145,8 @@ struct LogLine {
   // The process that has written the line, by Log or the command log.write;
   // empty() if a handler has written it for no process.
   Pid from{};
+  // The step that has asked for the line failed. (The daemon marks the line.)
+  bool step_failed = false;
 };
 
 class Harness {

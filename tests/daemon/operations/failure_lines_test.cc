@@ -1,10 +1,12 @@
 #include "daemon/operations/failure_lines.h"
 
+#include <actord/abi.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "actord/v1/outcome.pb.h"
 #include "tests/daemon/operations/fake_clock.h"
@@ -45,7 +47,7 @@ TEST(FailureLines, EachTypeHasABurstAndThenOneLineASecond) {
   FailureLines lines(logger, clock);
   const auto logged = [&](const std::string& type, int count) {
     testing::internal::CaptureStderr();
-    for (int i = 0; i < count; ++i) lines.Add(Failure(type));
+    for (int i = 0; i < count; ++i) lines.Add(Failure(type), {});
     logger.Flush(absl::Seconds(30));
     return testing::internal::GetCapturedStderr();
   };
@@ -59,6 +61,44 @@ TEST(FailureLines, EachTypeHasABurstAndThenOneLineASecond) {
   EXPECT_THAT(logged("order", 1),
               HasSubstr("(and 91 more failures of order since the last such "
                         "line; see actorctl failures)"));
+}
+
+TEST(FailureLines, LinesOfTheFailedStepComeBeforeItsFailure) {
+  Logger logger(LogFormat::kConsole, runtime::LogLevel::kInfo);
+  FakeClock clock;
+  FailureLines lines(logger, clock);
+  runtime::ProcessFailure failure = Failure("order");
+  failure.name = "orders/17";
+  const runtime::StepLines of_step = {
+      .list = {{ACTORD_LOG_WARNING, "the card was refused"},
+               {ACTORD_LOG_INFO, "giving up"}},
+      .left_out = 3};
+  testing::internal::CaptureStderr();
+  // All of the burst but one.
+  for (uint32_t i = 1; i < FailureLines::kBurst; ++i) lines.Add(failure, {});
+  logger.Flush(absl::Seconds(30));
+  testing::internal::GetCapturedStderr();
+  testing::internal::CaptureStderr();
+  lines.Add(failure, of_step);
+  // The failure has no line, and so its step has none.
+  lines.Add(failure, of_step);
+  logger.Flush(absl::Seconds(30));
+  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string process =
+      "process " + runtime::FormatPid(failure.pid) + " (order @orders/17)";
+  const std::string step = process + ", in the step that failed: ";
+  const std::vector<std::string> expected = {
+      "warning " + step + "(3 older lines are left out)",
+      "warning " + step + "the card was refused",
+      "info    " + step + "giving up",
+      "warning " + process + " failed: EXCEPTION"};
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 4) << log;
+  size_t from = 0;
+  for (const std::string& line : expected) {
+    const size_t at = log.find(line, from);
+    ASSERT_NE(at, std::string::npos) << line << "\nis not in order in\n" << log;
+    from = at;
+  }
 }
 
 TEST(EndNames, AreTheNamesOfTheContract) {

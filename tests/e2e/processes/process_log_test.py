@@ -52,6 +52,18 @@ class ProcessLog(CliCase):
         self.wait_for_line(f"x... ({100_000 - (15 << 10)} more bytes)")
 
 
+    def test_lines_of_a_failed_step_come_before_its_failure(self):
+        pid = self.actor.submit(DIARIST, name="diaries/8")
+        self.actor.send(pid, "warning", b"all is well")
+        self.actor.send(pid, "fail", b"the card was refused")
+        process = f"process {pid} ({DIARIST} @diaries/8)"
+        self.wait_for_line(f"{process} failed: FAILED, ABORTED: as told")
+        log = self.daemon.log()
+        marked = f"info    {process}, in the step that failed: the card was refused"
+        self.assertLess(log.index(marked), log.index(f"{process} failed: "))
+        self.assertEqual(log.count("the card was refused"), 1)
+
+
 class JsonLog(EmptyCase):
 
     def entries(self, daemon, text):
@@ -114,6 +126,24 @@ class DurableProcessLog(EmptyCase):
             env=places.clean_environment())
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"  LOG +- +- +info line 50\n")
+
+
+    def test_failed_step_writes_its_lines_once(self):
+        store = self.directory / "store"
+        daemon = self.start_daemon("--store", store, exit_status=None)
+        actor = self.connect(daemon)
+        pid = actor.submit(DIARIST, durability=DURABLE, name="diary")
+        actor.send(pid, "info", b"well")
+        actor.send(pid, "fail", b"ill")
+        process = f"process {pid} ({DIARIST} @diary)"
+        eventually(lambda: f"{process} failed: " in daemon.log(), "the failure")
+        self.assertEqual(daemon.log().count(f"{process}, in the step that failed: ill"), 1)
+        daemon.signal(signal.SIGKILL)
+        daemon.wait()
+
+        daemon = self.start_daemon("--store", store)
+        self.assertEqual(self.connect(daemon).wait(pid).failure.message, "as told")
+        self.assertNotIn("in the step that failed", daemon.log())
 
 
 if __name__ == "__main__":

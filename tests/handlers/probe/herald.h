@@ -58,6 +58,7 @@ class Herald : public actord::Process {
 };
 
 // Logs each message at the level that its topic names, and counts the lines.
+// The topic "fail" then fails the step.
 class Diarist : public actord::Process {
  public:
   static constexpr const char* kName = "probe.diarist";
@@ -69,6 +70,9 @@ class Diarist : public actord::Process {
       if (!event.is_message()) continue;
       out.Log(LevelOf(event.topic()), event.payload().bytes);
       ++lines_;
+      if (event.topic() == "fail") {
+        return out.Fail(actord::Code::kAborted, "as told");
+      }
       if (event.call() != 0) out.Reply(event.call(), std::to_string(lines_));
     }
   }

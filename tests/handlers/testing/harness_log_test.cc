@@ -66,13 +66,25 @@ TEST(HarnessLog, ShowsTheLinesOfProcesses) {
   harness.Deliver(diarist, "m", OwnedPayload::Text("one"));
   harness.Deliver(coroutine, "m", OwnedPayload::Text("two"));
   harness.Run();
-  harness.Deliver(diarist, "fail", OwnedPayload::Text("never"));
-  harness.Run();
   ASSERT_EQ(harness.log().size(), 2u);
   EXPECT_EQ(TextOf(harness.log()[0]), "3 one");
   EXPECT_EQ(harness.log()[0].from, diarist);
   EXPECT_EQ(TextOf(harness.log()[1]), "2 two");
   EXPECT_EQ(harness.log()[1].from, coroutine);
+}
+
+TEST(HarnessLog, MarksTheLinesOfAStepThatFails) {
+  Harness harness(kDiarists);
+  const Pid pid = harness.Submit("diarist");
+  harness.Deliver(pid, "m", OwnedPayload::Text("well"));
+  harness.Run();
+  harness.Deliver(pid, "fail", OwnedPayload::Text("ill"));
+  harness.Run();
+  ASSERT_EQ(harness.log().size(), 2u);
+  EXPECT_FALSE(harness.log()[0].step_failed);
+  EXPECT_EQ(TextOf(harness.log()[1]), "3 ill");
+  EXPECT_EQ(harness.log()[1].from, pid);
+  EXPECT_TRUE(harness.log()[1].step_failed);
 }
 
 TEST(HarnessLog, LogsOnceWhereProcessesCrashEverywhere) {

@@ -19,7 +19,7 @@ class FailuresTest : public ToldTest {
   void StartWith(Limits limits = {}) {
     RuntimeOptions options;
     static_cast<Limits&>(options) = limits;
-    options.failed = [this](const ProcessFailure& failure) {
+    options.failed = [this](const ProcessFailure& failure, const StepLines&) {
       logged_.push_back(failure.pid);
     };
     Start(std::move(options));

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/actors/process_failure.h"
+#include "runtime/process/listed/failed_step.h"
 #include "tests/runtime/durable/durable_fixture.h"
 
 namespace actord::runtime {
@@ -46,11 +48,15 @@ class DurableLog : public ::testing::Test {
       lines_.emplace_back(message);
     };
     options.has_level = [this](LogLevel level) { return level >= least_; };
+    options.failed = [this](const ProcessFailure&, const StepLines& lines) {
+      for (const auto& line : lines.list) failed_.push_back(line.text);
+    };
     return options;
   }
   std::vector<std::string> Take() { return std::exchange(lines_, {}); }
 
   std::vector<std::string> lines_;
+  std::vector<std::string> failed_;  // lines of steps that have failed
   LogLevel least_ = LogLevel::kDebug;
   DurableWorld world_;
 };
@@ -71,6 +77,20 @@ TEST_F(DurableLog, LineOfAStepThatIsLostIsLost) {
   world_.Turn();
   world_.Restart(/*keep_cache=*/false, Options());
   EXPECT_THAT(Take(), IsEmpty());
+}
+
+TEST_F(DurableLog, LinesOfAFailedStepComeOnceWithItsEnd) {
+  const Pid pid = world_.NewPuppet();
+  ASSERT_TRUE(world_.Send(pid, "log", "a text").status.ok());
+  ASSERT_TRUE(world_.Send(pid, "fail", "why").status.ok());
+  world_.Turn();
+  EXPECT_THAT(failed_, IsEmpty());
+  world_.Settle();
+  EXPECT_THAT(failed_, ElementsAre("a text"));
+  EXPECT_THAT(Take(), IsEmpty());
+  world_.Restart(/*keep_cache=*/true, Options());
+  EXPECT_FALSE(world_.runtime().processes.Find(pid));
+  EXPECT_THAT(failed_, ElementsAre("a text"));
 }
 
 TEST_F(DurableLog, RecoveryLogsNothingAgain) {

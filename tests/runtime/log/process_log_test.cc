@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/actors/process_failure.h"
+#include "runtime/process/listed/failed_step.h"
 #include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {
@@ -32,12 +35,28 @@ class ProcessLogTest : public ::testing::Test {
           std::string(about.type), "|", std::string(about.name)));
     };
     options.has_level = [this](LogLevel level) { return level >= least_; };
+    options.failed = [this](const ProcessFailure& failure,
+                            const StepLines& lines) {
+      failed_message_ = failure.message;
+      failed_ = lines;
+    };
     return options;
   }
   std::string Line(int level, const Pid& pid, std::string_view rest) {
     return absl::StrCat(level, " process ", FormatPid(pid), std::string(rest));
   }
 
+  std::vector<std::string> FailedTexts() const {
+    std::vector<std::string> texts;
+    for (const auto& [level, text] : failed_.list) {
+      texts.push_back(absl::StrCat(level, " ", text));
+    }
+    return texts;
+  }
+
+  // Of the newest failure.
+  std::string failed_message_;
+  StepLines failed_;
   std::vector<std::string> lines_;
   std::vector<std::string> subjects_;  // of the lines
   LogLevel least_ = LogLevel::kDebug;
@@ -78,12 +97,56 @@ TEST_F(ProcessLogTest, LineBelowTheLevelIsDropped) {
   EXPECT_THAT(lines_, ElementsAre(Line(3, pid, " (script): warning")));
 }
 
-TEST_F(ProcessLogTest, StepThatFailsLogsNothing) {
+TEST_F(ProcessLogTest, LinesOfAStepThatFailsComeWithItsFailure) {
+  least_ = LogLevel::kInfo;
+  core_.Submit([](actord::Events, actord::StepOutput& out) {
+    out.Log(actord::LogLevel::kInfo, "one");
+    out.Log(actord::LogLevel::kDebug, "below the level");
+    out.Log(actord::LogLevel::kError, "two");
+    out.Fail(actord::Code::kAborted, "why");
+  });
+  EXPECT_THAT(lines_, IsEmpty());
+  EXPECT_EQ(failed_message_, "why");
+  EXPECT_THAT(FailedTexts(), ElementsAre("2 one", "4 two"));
+  EXPECT_EQ(failed_.left_out, 0u);
+}
+
+TEST_F(ProcessLogTest, LinesOfAStepThatThrowsComeWithItsFailure) {
+  core_.Submit([](actord::Events, actord::StepOutput& out) {
+    out.Log(actord::LogLevel::kWarning, "line");
+    throw std::runtime_error("why");
+  });
+  EXPECT_THAT(lines_, IsEmpty());
+  EXPECT_THAT(FailedTexts(), ElementsAre("3 line"));
+}
+
+TEST_F(ProcessLogTest, FailureHasTheNewestLinesOfItsStep) {
+  core_.Submit([](actord::Events, actord::StepOutput& out) {
+    for (int i = 1; i <= 130; ++i) {
+      out.Log(actord::LogLevel::kInfo, std::to_string(i));
+    }
+    out.Fail(actord::Code::kAborted, "why");
+  });
+  EXPECT_EQ(failed_.left_out, 30u);
+  ASSERT_THAT(failed_.list, SizeIs(100));
+  EXPECT_EQ(failed_.list.front().text, "31");
+  EXPECT_EQ(failed_.list.back().text, "130");
+}
+
+TEST_F(ProcessLogTest, FailureDoesNotHaveTheLinesOfAnEarlierOne) {
   core_.Submit([](actord::Events, actord::StepOutput& out) {
     out.Log(actord::LogLevel::kInfo, "line");
     out.Fail(actord::Code::kAborted, "why");
   });
-  EXPECT_THAT(lines_, IsEmpty());
+  const Pid pid =
+      core_.Submit([](actord::Events events, actord::StepOutput& out) {
+        if (events.empty()) return;
+        out.Fail(actord::Code::kAborted, "without lines");
+      });
+  core_.Send(pid, -1);
+  core_.Settle();
+  EXPECT_EQ(failed_message_, "without lines");
+  EXPECT_THAT(FailedTexts(), IsEmpty());
 }
 
 TEST_F(ProcessLogTest, LastStepLogs) {
