@@ -25,8 +25,10 @@ Reply NameRegister::Handle(const Command& command) const {
     case Code::kOk:
       return {};
     case Code::kAlreadyExists:
-      return Status(code, "the name " + name + " is held by process " +
-                              host_.FormatPid(holder));
+      return Status(
+          code,
+          "the name " + name + " is held by process " + host_.FormatPid(holder),
+          holder);
     case Code::kInvalidArgument:
       return Status(code, "a name is " + std::string(kNameRule));
     case Code::kResourceExhausted:

@@ -17,15 +17,13 @@ void ProcessSpawn::Handle(const Command& command, Completion done) {
   const std::string method = json.TextOr("method", "");
   const OwnedPayload input = json.Body("input");
   const std::string name = json.TextOr("name", "");
-  // The monitor's tag is that of the command.
-  Tag unused = 0;
   const SpawnOptions options = {
       .keep_result = json.FlagOr("keep_result", false),
       .priority =
           json.IntegerOr("priority", ACTORD_PRIORITY_DEFAULT,
                          ACTORD_PRIORITY_LOWEST, ACTORD_PRIORITY_HIGHEST),
       .link = json.FlagOr("link", false),
-      .monitor = json.FlagOr("monitor", false) ? &unused : nullptr,
+      .monitor = json.FlagOr("monitor", false),
       .name = name};
   if (!json.status().ok()) {
     done.Fail(json.status());

@@ -28,6 +28,15 @@ std::optional<std::string> TooLarge(const OwnedPayload& payload, size_t most) {
          std::to_string(most);
 }
 
+// The text of an error, which names the holder of a name if there is one.
+OwnedPayload TextOf(const Status& error) {
+  OwnedPayload text = OwnedPayload::Text(error.message());
+  if (!error.holder().empty()) {
+    text.content_type = detail::HolderType(error.holder());
+  }
+  return text;
+}
+
 }  // namespace
 
 // A command that a handler carries out.
@@ -153,9 +162,8 @@ void Harness::World::Dispatch(Record& record, Effect yield) {
     // Copies the yield, because the test's function may end it.
     const HeldYield asked = added.yield;
     const Result<> answer = stub->second(asked);
-    Complete(
-        completion, answer.ok() ? Code::kOk : answer.status().code(),
-        answer.ok() ? *answer : OwnedPayload::Text(answer.status().message()));
+    Complete(completion, answer.status().code(),
+             answer.ok() ? *answer : TextOf(answer.status()));
     return;
   }
   const Handler* const handler = FindHandler(added.yield.command);
@@ -319,9 +327,10 @@ Status Harness::World::CheckSpawn(const actord_spawn& spawn,
     return {Code::kInvalidArgument, "a name is " + std::string(kNameRule)};
   }
   if (const Pid holder = HolderOf(name); !holder.empty()) {
-    return {Code::kAlreadyExists, "the name " + std::string(name) +
-                                      " is held by process " +
-                                      FormatPid(holder)};
+    return {Code::kAlreadyExists,
+            "the name " + std::string(name) + " is held by process " +
+                FormatPid(holder),
+            holder};
   }
   return Status::Ok();
 }
@@ -335,8 +344,7 @@ void Harness::World::SpawnFor(const Pid& parent, const actord_spawn& spawn,
                       : rules::FindMethod(*type, detail::View(spawn.method));
   const Status checked = CheckSpawn(spawn, type, method);
   if (!checked.ok()) {
-    Complete(completion, checked.code(),
-             OwnedPayload::Text(std::string(checked.message())));
+    Complete(completion, checked.code(), TextOf(checked));
     return;
   }
   Record& child = NewRecord(parent);

@@ -99,6 +99,11 @@ std::string HolderOf(const absl::Status& status) {
   return Get(status, kHolderKey);
 }
 
+std::string TextTypeOf(const absl::Status& status) {
+  const std::string holder = HolderOf(status);
+  return holder.empty() ? "text/plain" : ACTORD_HOLDER_TYPE + holder;
+}
+
 std::string CalleeEndOf(const absl::Status& status) {
   return Get(status, kCalleeEndKey);
 }

@@ -114,6 +114,8 @@ std::string ReasonOf(const absl::Status& status);
 std::string FieldOf(const absl::Status& status);
 // The PID of the holder of a name, or of a callee that has ended.
 std::string HolderOf(const absl::Status& status);
+// The content type of the text of an error of process.spawn, for the ABI.
+std::string TextTypeOf(const absl::Status& status);
 // The end of a callee that has ended.
 std::string CalleeEndOf(const absl::Status& status);
 std::string CalleeTextOf(const absl::Status& status);

@@ -310,8 +310,9 @@ int32_t Host::AnswerSpawn(actord_completion completion,
                           const absl::StatusOr<Pid>& child) const {
   const std::string text =
       child.ok() ? FormatPid(*child) : std::string(child.status().message());
-  return broker_.Complete(completion, CodeOf(child.status()), TextPayload(text),
-                          lane_);
+  const std::string type = TextTypeOf(child.status());
+  return broker_.Complete(completion, CodeOf(child.status()),
+                          {ToAbi(text), ToAbi(type)}, lane_);
 }
 
 void Host::AnswerTied(actord_completion completion,
@@ -342,8 +343,7 @@ void Host::AnswerTied(actord_completion completion,
     }
   }
   AnswerSpawn(completion, tied);
-  // Only a flood of cancels can refuse the order, and a cancel ends the child,
-  // too.
+  // Only a flood of cancels can refuse it, and a cancel ends the child, too.
   delivery_
       .Control(
           Owner::kAny, *child, kEventTerminate,

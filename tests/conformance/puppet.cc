@@ -81,7 +81,10 @@ std::string WithPayload(const Event& event) {
 std::string WithError(const Event& event) {
   if (const Error error = event.error()) {
     return " " + std::string(CodeName(error.code)) + " \"" +
-           Stage::Current().Said(error.message) + "\"";
+           Stage::Current().Said(error.message) + "\"" +
+           (error.holder.empty()
+                ? ""
+                : " held by " + Stage::Current().NameOf(error.holder));
   }
   return WithPayload(event);
 }

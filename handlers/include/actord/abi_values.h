@@ -54,6 +54,12 @@ enum {
   ACTORD_UNAUTHENTICATED = 16
 };
 
+/* The content type of the error ALREADY_EXISTS that `process.spawn` and
+ * `name.register` give for a name that is taken: this text and behind it the
+ * text of the PID of the process that holds the name, for `parse_pid`. Older
+ * daemons give the type "text/plain". */
+#define ACTORD_HOLDER_TYPE "text/plain; holder="
+
 /* A message to a process. */
 typedef struct actord_message {
   uint32_t struct_size;

@@ -85,12 +85,12 @@ class Sleep {
 
 // Starts a process. When its Init has returned, the result is the text of its
 // PID (text/plain). Otherwise the error says why the process did not start:
-// ALREADY_EXISTS if another process holds options.name.
+// ALREADY_EXISTS if another process, Error::holder, holds options.name.
 //
 // An empty method means the type's first one. `input` (UTF-8 text) is passed on
 // unchanged. options.link and options.monitor take effect before the child's
 // first step, so that no exit is missed. The monitor's exit has the tag of this
-// yield; nothing is written to *options.monitor. With either option, a child
+// yield. With either option, a child
 // that starts after the yield has ended (by its timeout, for example) is
 // terminated. RESOURCE_EXHAUSTED: this process has reached its limit of
 // watches.
@@ -109,7 +109,7 @@ class Spawn {
       detail::AppendField(json_, "name", options.name);
     }
     if (options.link) json_ += ",\"link\":true";
-    if (options.monitor != nullptr) json_ += ",\"monitor\":true";
+    if (options.monitor) json_ += ",\"monitor\":true";
     json_ += '}';
   }
 
@@ -192,8 +192,8 @@ class OneText {
 // Names: 1 to 128 of [a-zA-Z0-9_.-/:]. Only one live process at a time can hold
 // a name. A process holds at most 64 names.
 
-// Gives this process the name. ALREADY_EXISTS: another process holds it; the
-// error's text ends with its PID.
+// Gives this process the name. ALREADY_EXISTS: another process holds it,
+// Error::holder.
 class RegisterName : public OneText {
  public:
   explicit RegisterName(std::string_view name) : OneText("name", name) {}

@@ -20,6 +20,7 @@
 
 #include <actord/abi.h>
 #include <actord/owned.h>
+#include <actord/pid_text.h>
 #include <actord/result.h>
 #include <actord/values.h>
 
@@ -215,11 +216,12 @@ class Completion {
   }
   // kOk is not a failure; it is read as kUnknown.
   Code Fail(Code code, std::string_view message) {
-    const Code failure = code == Code::kOk ? Code::kUnknown : code;
-    return Finish(static_cast<int32_t>(failure), Payload(message));
+    return FailWith(code, Payload(message));
   }
   Code Fail(const Status& status) {
-    return Fail(status.code(), status.message());
+    if (status.holder().empty()) return Fail(status.code(), status.message());
+    return FailWith(status.code(), {std::string_view(status.message()),
+                                    detail::HolderType(status.holder())});
   }
   // Completes with an empty result after `delay`, or at once if it is negative.
   // If the yield's timeout is more than 0.2 ms earlier, the timeout wins. The
@@ -238,8 +240,8 @@ class Completion {
   //
   // options.link and options.monitor take effect before the child's first step.
   // They require that `parent` is the process that yielded; a child that the
-  // parent can no longer learn of is terminated. options.monitor may be any
-  // pointer: nothing is written to it, and the exit has the command's tag.
+  // parent can no longer learn of is terminated. The exit of a monitor has the
+  // command's tag.
   void CompleteWithSpawn(const Pid& parent, std::string_view process_type,
                          std::string_view method, const Payload& input,
                          const SpawnOptions& options = {}) {
@@ -250,6 +252,10 @@ class Completion {
   }
 
  private:
+  Code FailWith(Code code, const Payload& text) {
+    const Code failure = code == Code::kOk ? Code::kUnknown : code;
+    return Finish(static_cast<int32_t>(failure), text);
+  }
   Code Finish(int32_t status, const Payload& payload) {
     if (empty()) return Code::kFailedPrecondition;
     const actord_payload abi = payload.ToAbi();
@@ -315,7 +321,9 @@ class [[nodiscard]] Reply {
 
   // An error. kOk is not an error: the text is then the result.
   Reply(Status error)  // NOLINT: implicit by intent
-      : code_(error.code()), bytes_(error.message()) {}
+      : code_(error.code()),
+        bytes_(error.message()),
+        content_type_(detail::HolderType(error.holder())) {}
   Reply(const Error& error)  // NOLINT: implicit by intent
       : Reply(Status(error)) {}
   Reply(Code code, std::string message)

@@ -88,6 +88,23 @@ inline std::optional<actord_pid> ReadPid(std::string_view text) {
   return text.empty() ? pid : std::nullopt;
 }
 
+// The content type of the text of an error that names the holder of a name; "":
+// there is none.
+inline std::string HolderType(const Pid& holder) {
+  if (holder.empty()) return {};
+  char text[kPidTextMaxBytes];
+  return std::string(ACTORD_HOLDER_TYPE).append(text, WritePid(holder, text));
+}
+
+// The holder of a name that such a type names; empty: none.
+inline Pid HolderIn(std::string_view error_type) {
+  constexpr std::string_view kBegin = ACTORD_HOLDER_TYPE;
+  if (!error_type.starts_with(kBegin)) return {};
+  const std::optional<actord_pid> holder =
+      ReadPid(error_type.substr(kBegin.size()));
+  return holder ? Pid(*holder) : Pid();
+}
+
 }  // namespace detail
 
 // "1.5f3a90c2.2a.1". The empty PID has a text, too, which ParsePid refuses.

@@ -28,6 +28,7 @@
 
 #include <actord/abi.h>
 #include <actord/durable.h>
+#include <actord/pid_text.h>
 #include <actord/step.h>
 #include <actord/upgrade.h>
 #include <actord/values.h>
@@ -97,7 +98,8 @@ class Event {
   // Failed completion or exit: the reason. Otherwise false.
   [[nodiscard]] Error error() const {
     if (event_->status == ACTORD_OK) return {};
-    return {ToCode(event_->status), detail::View(event_->payload.bytes)};
+    return {ToCode(event_->status), detail::View(event_->payload.bytes),
+            detail::HolderIn(detail::View(event_->payload.content_type))};
   }
 
  private:

@@ -67,7 +67,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] Error error() const {
     if (ok()) return {};
     const Status& status = std::get<1>(state_);
-    return {status.code(), status.message()};
+    return {status.code(), status.message(), status.holder()};
   }
   [[nodiscard]] Status status() const {
     return ok() ? Status() : std::get<1>(state_);

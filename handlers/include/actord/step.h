@@ -120,11 +120,13 @@ struct NoName {
 
 }  // namespace detail
 
-// As SpawnOptions, without a name.
+// For a step's Spawn. The first three as in SpawnOptions; there is no name.
 struct ChildOptions {
   bool keep_result = false;
   int priority = ACTORD_PRIORITY_DEFAULT;
   bool link = false;
+  // Where Spawn writes the tag of the child's exit; nullptr: the child is not
+  // monitored. (SpawnOptions::monitor is true or false.)
   Tag* monitor = nullptr;
   detail::NoName name = {};
 };
@@ -242,7 +244,8 @@ class StepOutput : public StepContext {
                           {.keep_result = options.keep_result,
                            .priority = options.priority,
                            .link = options.link,
-                           .monitor = options.monitor});
+                           .monitor = options.monitor != nullptr},
+                          options.monitor);
     return detail::InOnePiece(step_->api->spawn(step_, &spawn));
   }
 

@@ -20,6 +20,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace actord {
@@ -177,6 +178,9 @@ constexpr std::string_view CodeName(Code code) {
 struct Error {
   Code code = Code::kOk;
   std::string_view message;
+  // Of commands::Spawn and commands::RegisterName with kAlreadyExists: the
+  // process that holds the name. Otherwise empty().
+  Pid holder = {};
 
   // True for an error.
   explicit constexpr operator bool() const { return code != Code::kOk; }
@@ -187,20 +191,23 @@ struct Error {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Code code, std::string message)
-      : code_(code), message_(std::move(message)) {}
+  Status(Code code, std::string message, const Pid& holder = {})
+      : code_(code), message_(std::move(message)), holder_(holder) {}
   Status(const Error& error)  // NOLINT: implicit by intent
-      : code_(error.code), message_(error.message) {}
+      : Status(error.code, std::string(error.message), error.holder) {}
 
   static Status Ok() { return {}; }
 
   [[nodiscard]] bool ok() const { return code_ == Code::kOk; }
   [[nodiscard]] Code code() const { return code_; }
   [[nodiscard]] const std::string& message() const { return message_; }
+  // As Error::holder.
+  [[nodiscard]] const Pid& holder() const { return holder_; }
 
  private:
   Code code_ = Code::kOk;
   std::string message_;
+  Pid holder_;
 };
 
 // How a watched process ended.
@@ -247,6 +254,29 @@ struct WorkPolicy {
   friend bool operator==(const WorkPolicy&, const WorkPolicy&) = default;
 };
 
+namespace detail {
+
+// Whether to monitor: a bool, and nothing that converts to one.
+struct MonitorFlag {
+  constexpr MonitorFlag() = default;
+  template <typename Flag>
+  constexpr MonitorFlag(Flag flag) {  // NOLINT: implicit by intent
+    static_assert(
+        std::is_same_v<Flag, bool>,
+        "SpawnOptions::monitor is true or false; the exit has the tag "
+        "of the yield. (ChildOptions::monitor, of a step's Spawn, is "
+        "the address of a Tag.)");
+    if constexpr (std::is_same_v<Flag, bool>) value = flag;
+  }
+  constexpr operator bool() const { return value; }  // NOLINT: implicit
+
+  bool value = false;
+};
+
+}  // namespace detail
+
+// For commands::Spawn and Completion::CompleteWithSpawn. A step's Spawn takes
+// ChildOptions.
 struct SpawnOptions {
   // Keep the child's result for Await, like the result of a process that was
   // submitted from outside.
@@ -255,14 +285,12 @@ struct SpawnOptions {
   // runs first. Independent of the parent's priority. A value out of range
   // fails the step.
   int priority = ACTORD_PRIORITY_DEFAULT;
-  // The parent links or monitors the child from the start. A step's Spawn
-  // writes the monitor's tag to *monitor. The command process.spawn does not:
-  // the tag is that of its yield.
+  // The parent links or monitors the child from the start. The monitor's exit
+  // has the tag of the yield.
   bool link = false;
-  Tag* monitor = nullptr;
-  // Only for commands::Spawn and Completion::CompleteWithSpawn: the child's
-  // name; empty: none. The spawn is refused (kAlreadyExists) if another process
-  // holds the name. (A step's Spawn takes ChildOptions, which have no name.)
+  detail::MonitorFlag monitor = {};
+  // The child's name; empty: none. The spawn is refused (kAlreadyExists, with
+  // Error::holder) if another process holds the name.
   std::string_view name = {};
 };
 
@@ -306,11 +334,12 @@ inline actord_message MakeMessage(std::string_view topic,
 
 inline actord_spawn MakeSpawn(std::string_view process_type,
                               std::string_view method, const Payload& input,
-                              const SpawnOptions& options) {
+                              const SpawnOptions& options,
+                              Tag* monitor_tag = nullptr) {
   uint32_t flags = ACTORD_SPAWN_PRIORITY;
   if (options.keep_result) flags |= ACTORD_SPAWN_KEEP_RESULT;
   if (options.link) flags |= ACTORD_SPAWN_LINK;
-  if (options.monitor != nullptr) flags |= ACTORD_SPAWN_MONITOR;
+  if (options.monitor) flags |= ACTORD_SPAWN_MONITOR;
   if (!options.name.empty()) flags |= ACTORD_SPAWN_NAME;
   return {sizeof(actord_spawn),
           flags,
@@ -319,7 +348,7 @@ inline actord_spawn MakeSpawn(std::string_view process_type,
           input.ToAbi(),
           static_cast<uint32_t>(options.priority),
           0,
-          options.monitor,
+          monitor_tag,
           ToAbi(options.name)};
 }
 

@@ -230,9 +230,8 @@ TEST_F(BuiltinHandlersTest, SpawnBuilderAndHandlerAgree) {
 }
 
 TEST_F(BuiltinHandlersTest, SpawnTiesTheChild) {
-  Tag tag = 0;
   EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.link = true})).spawned);
-  EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.monitor = &tag})).spawned);
+  EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.monitor = true})).spawned);
   EXPECT_TRUE(Run(commands::Spawn("t", "", "")).spawned);
   ASSERT_EQ(host_.spawned.size(), 3u);
   constexpr uint32_t kTies = ACTORD_SPAWN_LINK | ACTORD_SPAWN_MONITOR;

@@ -100,6 +100,48 @@ TEST_F(HandlerTest, RepliesWithAnError) {
   EXPECT_EQ(answer.payload.bytes, "nothing there");
 }
 
+TEST_F(HandlerTest, RepliesWithTheHolderOfAName) {
+  const Pid holder = *ParsePid("1.2b.7.1");
+  Sync::handle = [&](const Command&) -> Reply {
+    return Status(Code::kAlreadyExists, "taken", holder);
+  };
+  const Answer& answer = RunSync();
+  EXPECT_EQ(answer.code, Code::kAlreadyExists);
+  EXPECT_EQ(answer.payload.bytes, "taken");
+  EXPECT_EQ(answer.payload.content_type, "text/plain; holder=1.2b.7.1");
+}
+
+TEST(Error, NamesTheHolderThatTheContentTypeNames) {
+  const auto holder_of = [](const char* type, int32_t status) {
+    actord_event event{};
+    event.type = ACTORD_EVENT_COMPLETION;
+    event.status = status;
+    event.payload = Payload("taken", type).ToAbi();
+    return Event(&event).error().holder;
+  };
+  const Pid holder = *ParsePid("1.2b.7.1");
+  EXPECT_EQ(holder_of("text/plain; holder=1.2b.7.1", ACTORD_ALREADY_EXISTS),
+            holder);
+  for (const char* type :
+       {"", "text/plain", "text/plain; holder=", "text/plain; holder=1.2b.7",
+        "text/plain; holder=1.2b.7.1 ", "text/html; holder=1.2b.7.1"}) {
+    EXPECT_TRUE(holder_of(type, ACTORD_ALREADY_EXISTS).empty()) << type;
+  }
+  EXPECT_TRUE(holder_of("text/plain; holder=1.2b.7.1", ACTORD_OK).empty());
+}
+
+TEST(Error, HolderGoesOnWithItsCopies) {
+  const Pid holder = *ParsePid("1.2b.7.1");
+  const Error error = {Code::kAlreadyExists, "taken", holder};
+  EXPECT_EQ(Status(error).holder(), holder);
+  EXPECT_EQ(Result<>(error).error().holder, holder);
+  EXPECT_EQ(Result<>(error).status().holder(), holder);
+  EXPECT_EQ(Failure(error).status().holder(), holder);
+  EXPECT_EQ(Reply(Result<>(error)).content_type(),
+            "text/plain; holder=1.2b.7.1");
+  EXPECT_TRUE(Status(Code::kAlreadyExists, "taken").holder().empty());
+}
+
 TEST(Reply, IsMadeOfResults) {
   const auto same = [](const Reply& reply, std::string_view bytes,
                        std::string_view content_type) {

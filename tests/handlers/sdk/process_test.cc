@@ -176,6 +176,7 @@ TEST_F(ProcessTest, EventsAreViewsOfWhatCame) {
     ASSERT_TRUE(events[2].error());
     EXPECT_EQ(events[2].error().code, Code::kNotFound);
     EXPECT_EQ(events[2].error().message, "no such thing");
+    EXPECT_TRUE(events[2].error().holder.empty());
 
     EXPECT_TRUE(events[3].is_cancel());
     EXPECT_EQ(events[3].payload().bytes, "please");

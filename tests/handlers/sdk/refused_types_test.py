@@ -137,6 +137,18 @@ CASES = [
      "cannot give the child a name"),
     ("CoroutineProcess", WAITS + '(void)ctx.Spawn("type", {}, {},'
      ' {.name = "one"}); co_return; }', "cannot give the child a name"),
+    ("Process", "void Step(actord::Events, actord::StepOutput& out) {"
+     ' out.Yield(actord::commands::Spawn("type", {}, {}, {.monitor = true})); }', None),
+    ("Process", "void Step(actord::Events, actord::StepOutput& out) {"
+     " actord::Tag tag = 0;"
+     ' out.Yield(actord::commands::Spawn("type", {}, {}, {.monitor = &tag})); }',
+     "the exit has the tag of the yield"),
+    ("Process", "void Step(actord::Events, actord::StepOutput&) {"
+     " actord::Tag tag = 0; actord::SpawnOptions options; options.monitor = &tag; }",
+     "the exit has the tag of the yield"),
+    ("Process", "void Step(actord::Events, actord::StepOutput& out) {"
+     ' (void)out.Spawn("type", {}, {}, {.monitor = true}); }',
+     "actord::Tag"),
     ("CoroutineProcess", WAITS + "actord::TaskGroup group(ctx, 2);"
      " co_await group.Wait(); }", None),
     ("Handler", COMMAND + "actord::Reply Handle(const actord::Command&)"

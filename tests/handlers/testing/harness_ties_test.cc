@@ -158,7 +158,6 @@ TEST_F(HarnessTest, NamesAndGroupsEndWithTheirProcess) {
 
 TEST_F(HarnessTest, ASpawnByCommandTiesItsChild) {
   Harness harness(kPlugin);
-  Tag unused = 0;
   std::vector<std::string> exits;
   script = [&](Events events, StepOutput& out) {
     if (out.parent().empty()) {
@@ -168,9 +167,9 @@ TEST_F(HarnessTest, ASpawnByCommandTiesItsChild) {
                         std::string(event.payload().bytes));
       }
       if (!events.empty()) return;
-      out.Yield(commands::Spawn("scripted", "", "", {.monitor = &unused}));
+      out.Yield(commands::Spawn("scripted", "", "", {.monitor = true}));
       out.Yield(
-          commands::Spawn("scripted", "refuse", "once", {.monitor = &unused}));
+          commands::Spawn("scripted", "refuse", "once", {.monitor = true}));
     } else {
       for (const Event event : events) {
         if (event.topic() == "fail") out.Fail(Code::kDataLoss, "broken");

@@ -42,7 +42,16 @@ TEST_F(DurableCommands, NameIsHeldUntilItIsReleased) {
   EXPECT_EQ(world.NotesOf(puppet), "c1=");
   const Pid other = world.NewPuppet();
   world.Tell(other, "yield", R"(name.register {"name":"till"})");
-  EXPECT_EQ(world.NotesOf(other), "c1!6");
+  const std::string taken = "!6@" + FormatPid(puppet);
+  EXPECT_EQ(world.NotesOf(other), "c1" + taken);
+  for (const char* type : {"puppet", "volatile"}) {
+    world.Tell(other, "yield",
+               std::string(R"(process.spawn {"name":"till","type":")") + type +
+                   R"("})");
+  }
+  EXPECT_EQ(world.NotesOf(other), "c1" + taken + " c2" + taken + " c3" + taken);
+  world.Restart(/*keep_cache=*/false);
+  EXPECT_EQ(world.NotesOf(other), "c1" + taken + " c2" + taken + " c3" + taken);
   world.Tell(puppet, "yield", R"(name.release {"name":"till"})");
   world.Restart(/*keep_cache=*/false);
   EXPECT_EQ(HolderOf("till"), "nobody");

@@ -77,7 +77,10 @@ class BasicPuppet : public actord::Process {
       } else if (event.is_completion()) {
         const std::string tag = "c" + std::to_string(event.tag());
         const actord::Error error = event.error();
-        Note(error ? tag + "!" + std::to_string(static_cast<int>(error.code))
+        const std::string holder =
+            error.holder.empty() ? "" : "@" + actord::FormatPid(error.holder);
+        Note(error ? tag + "!" + std::to_string(static_cast<int>(error.code)) +
+                         holder
                    : tag + "=" + std::string(event.payload().bytes));
       } else if (event.is_exit()) {
         Note("x" + std::to_string(event.tag()) + ":" +
