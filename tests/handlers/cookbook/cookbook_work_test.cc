@@ -1,4 +1,5 @@
-// Recipes about work that others do: fan_out, handler, pool, supervise.
+// Recipes about work that others do: fan_out, handler, pool, rate_limit,
+// supervise.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -114,6 +115,39 @@ TEST(Cookbook, HandlerThatIsTooSlowIsGivenUp) {
   const Pid check = harness.Submit("disk_check", "run", "/");
   harness.Advance(10s);
   harness.ExpectFailed(check, Code::kDeadlineExceeded);
+}
+
+TEST(Cookbook, RateLimitAnswersAsOftenAsItSays) {
+  Kitchen harness("rate_limit");
+  const Pid limiter = harness.Submit("limiter", "run", "3");
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_TRUE(harness.Call(limiter, "may I").ok()) << i;
+    harness.Advance(334ms);
+  }
+  EXPECT_TRUE(harness.Call(limiter, "may I").ok());
+  EXPECT_THROW((void)harness.Call(limiter, "may I"), testing::ExpectationFailed)
+      << "it is not due yet";
+}
+
+TEST(Cookbook, RateLimitSavesUpTenMilliseconds) {
+  Kitchen harness("rate_limit");
+  const Pid limiter = harness.Submit("limiter", "run", "2000");
+  harness.Advance(1s);
+  for (int i = 0; i < 21; ++i) {
+    EXPECT_TRUE(harness.Call(limiter, "may I").ok()) << i;
+  }
+  EXPECT_THROW((void)harness.Call(limiter, "may I"),
+               testing::ExpectationFailed);
+}
+
+TEST(Cookbook, RateLimitRefusesWhatIsNoRate) {
+  Kitchen harness("rate_limit");
+  for (const char* input : {"", "0", "-1", "100001", "3 a second", "0.5"}) {
+    EXPECT_THAT(
+        harness.ExpectRefused(Code::kInvalidArgument, "limiter", "run", input),
+        HasSubstr("a number from 1 to 100000"))
+        << input;
+  }
 }
 
 TEST(Cookbook, SuperviseRestartsAChild) {
