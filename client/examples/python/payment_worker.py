@@ -17,6 +17,7 @@ import sys
 import time
 
 import actord
+import grpc
 from ledger import Ledger
 
 
@@ -28,8 +29,13 @@ class Payments:
         self._way_seconds = bank_ms / 1000 / 2
 
     def charge(self, task):
-        payment = task.json()
-        order, cents = payment["order"], payment["amount_cents"]
+        try:
+            payment = task.json()
+            order, cents = payment["order"], payment["amount_cents"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise actord.Refuse(
+                'the payment must be {"order": text, "amount_cents": number}, not '
+                f"{task.payload.data[:80]!r}", grpc.StatusCode.INVALID_ARGUMENT) from error
         if cents > self._limit_cents:
             say(f"refused order {order}")
             raise actord.Refuse(f"{cents} cents are above the limit of "

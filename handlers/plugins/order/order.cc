@@ -19,7 +19,45 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int64_t kMaxCents = int64_t{1} << 53;  // exact in each JSON library
 constexpr int64_t kMaxMs = int64_t{7} * 24 * 3600 * 1000;
+
+// The error of an input: the field, its value, and which value would be right.
+actord::Failure Wrong(const char* field, const json* value, const char* rule) {
+  const std::string is =
+      value == nullptr ? "missing" : actord::Excerpt(value->dump(), 64);
+  return {actord::Code::kInvalidArgument,
+          std::string(field) + " is " + is + ": it must be " + rule};
+}
+
+std::string TextOf(const json& order, const char* field, const char* rule) {
+  const auto found = order.find(field);
+  if (found == order.end()) throw Wrong(field, nullptr, rule);
+  if (!found->is_string()) throw Wrong(field, &*found, rule);
+  return *found;
+}
+
+struct Range {
+  int64_t least;
+  int64_t most;
+  const char* rule;
+};
+
+// `otherwise`: the value of a field that is missing; 0: the field is needed.
+int64_t NumberOf(const json& order, const char* field, const Range& range,
+                 int64_t otherwise = 0) {
+  const auto found = order.find(field);
+  if (found == order.end()) {
+    if (otherwise != 0) return otherwise;
+    throw Wrong(field, nullptr, range.rule);
+  }
+  // Compared as a double, which a number above the range of int64_t fits into.
+  const bool fits = found->is_number_integer() &&
+                    found->get<double>() <= static_cast<double>(range.most) &&
+                    found->get<int64_t>() >= range.least;
+  if (!fits) throw Wrong(field, &*found, range.rule);
+  return *found;
+}
 
 class Order : public actord::CoroutineProcess {
  public:
@@ -30,23 +68,27 @@ class Order : public actord::CoroutineProcess {
   static constexpr actord::Durability kDurability = actord::Durability::kReplay;
 
   actord::Status Init(std::string_view /*method*/, actord::Payload input) {
+    constexpr const char* kForm =
+        R"(an object such as {"order": "A-17", "amount_cents": 4200})";
+    const actord::Result<json> parsed = actord::ParseJson(input);
+    if (const actord::Error error = parsed.error()) {
+      return {error.code, std::string(error.message) + "; expected " + kForm};
+    }
     try {
-      const json order = actord::ParseJson(input).value();
-      id_ = order.at("order");
-      amount_cents_ = order.at("amount_cents");
-      hold_ms_ = order.value("hold_ms", int64_t{100});
-      payment_ms_ = order.value("payment_timeout_ms", int64_t{30'000});
+      const json& order = *parsed;
+      if (!order.is_object()) throw Wrong("the input", &order, kForm);
+      id_ = TextOf(order, "order", R"(a text, such as "A-17")");
+      amount_cents_ =
+          NumberOf(order, "amount_cents",
+                   {1, kMaxCents, "a whole number of cents, at least 1"});
+      hold_ms_ = NumberOf(
+          order, "hold_ms",
+          {0, kMaxMs, "a whole number of milliseconds, 0 to 7 days"}, 100);
+      payment_ms_ = NumberOf(
+          order, "payment_timeout_ms",
+          {1, kMaxMs, "a whole number of milliseconds, 1 to 7 days"}, 30'000);
     } catch (const actord::Failure& failure) {
       return failure.status();
-    } catch (const json::exception& error) {
-      // The library repeats what it could not read.
-      return {actord::Code::kInvalidArgument,
-              actord::Excerpt(error.what(), 256)};
-    }
-    if (amount_cents_ <= 0 || hold_ms_ < 0 || hold_ms_ > kMaxMs ||
-        payment_ms_ <= 0 || payment_ms_ > kMaxMs) {
-      return {actord::Code::kInvalidArgument,
-              "amount_cents must be above 0, and the times at most a week"};
     }
     return actord::Status::Ok();
   }
@@ -107,4 +149,4 @@ class Order : public actord::CoroutineProcess {
 
 }  // namespace
 
-ACTORD_EXPORT_PLUGIN("order", "1.1.0", actord::ProcessTypes<Order>);
+ACTORD_EXPORT_PLUGIN("order", "1.2.0", actord::ProcessTypes<Order>);

@@ -368,14 +368,4 @@ TEST_F(OrderTest, SurvivesAReceiptThatIsNoUtf8) {
   EXPECT_TRUE(json::accept(harness_.ExpectResult(order).bytes));
 }
 
-TEST_F(OrderTest, RefusesBadInput) {
-  for (const char* input :
-       {"", "{}", R"({"order":"o"})", R"({"order":1,"amount_cents":1})",
-        R"({"order":"o","amount_cents":0})",
-        R"({"order":"o","amount_cents":1,"hold_ms":-1})",
-        R"({"order":"o","amount_cents":1,"payment_timeout_ms":1e12})"}) {
-    harness_.ExpectRefused(Code::kInvalidArgument, "order", "run", input);
-  }
-}
-
 }  // namespace
