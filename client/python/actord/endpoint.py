@@ -17,6 +17,18 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+")
 _MAX_SOCKET_PATH_BYTES = 107
 # A file with a secret has the mode 0640 at most.
 _FORBIDDEN_MODE = 0o7777 & ~0o640
+# What gRPC says of a failed handshake, and what the caller can do.
+_HANDSHAKE_HINTS = (
+    ("certificate verify failed",
+     "tls_ca is not the authority of the daemon's certificate, or that certificate "
+     "is expired"),
+    ("is not in peer certificate",
+     "the daemon's certificate is of another name: give one of its names as "
+     "tls_server_name"),
+    ("wrong version number",
+     "the daemon answers without TLS: leave tls_ca and ACTORD_CLIENT_TLS_CA out"),
+    ("empty address list",
+     "tls_key does not belong to tls_cert, or a file is damaged"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +46,25 @@ class Endpoint:
         if self.tls is None or not self.server_name:
             return ()
         return (("grpc.ssl_target_name_override", self.server_name),)
+
+    def handshake_hint(self, message: str) -> str:
+        """What to change if this error of gRPC comes of TLS; "": nothing is known."""
+        if not ("failed to connect" in message or "empty address list" in message):
+            return ""  # there was a connection
+        for text, hint in _HANDSHAKE_HINTS if self.tls else ():
+            if text in message:
+                return hint
+        if self.address.startswith("unix:") or not (
+                "Socket closed" in message or "reset by peer" in message):
+            return ""
+        closed = "the daemon closed the connection: "
+        if self.tls is None:
+            return closed + "if it serves TLS, give tls_ca"
+        if self.tls[2] is None:
+            return closed + ("if it requires a certificate, give tls_cert and "
+                             "tls_key")
+        return closed + ("if it does not accept the certificate, give one of an "
+                         "authority in its tls.client_ca")
 
 
 def find(address: str | None, token: str | None, token_file: str | None,

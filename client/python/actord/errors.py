@@ -11,6 +11,7 @@ from typing import Any, Mapping
 import grpc
 
 from actord import error_details_pb2 as details_pb2
+from actord.endpoint import Endpoint
 from actord.values import Failure, Outcome
 
 _DETAILS = "grpc-status-details-bin"
@@ -261,10 +262,13 @@ def ignored(what: str, consequence: str, pid: str = "") -> DaemonTooOld:
     return error
 
 
-def of_rpc(error: Any) -> ActordError:
+def of_rpc(error: Any, endpoint: Endpoint) -> ActordError:
     """The exception for a grpc.RpcError of a call, whether sync or asyncio."""
     code, message = error.code(), error.details() or ""
     message = with_hint(code, message)
+    if code == grpc.StatusCode.UNAVAILABLE:
+        hint = endpoint.handshake_hint(message)
+        message += f"; {hint}" if hint else ""
     packed = next((value for key, value in error.trailing_metadata() or ()
                    if key == _DETAILS), None)
     if packed is None:
@@ -273,9 +277,9 @@ def of_rpc(error: Any) -> ActordError:
     return make(message, code, reason, **more)
 
 
-def of_unary(error: Any) -> ActordError:
+def of_unary(error: Any, endpoint: Endpoint) -> ActordError:
     """of_rpc for a call with one answer, which may have started a process."""
-    made = of_rpc(error)
+    made = of_rpc(error, endpoint)
     if not made.pid:
         made.pid = next((value for key, value in error.initial_metadata() or ()
                          if key == _PID), "")

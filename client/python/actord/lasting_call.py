@@ -115,7 +115,7 @@ class LastingCall(Generic[AnyBacklog, Item]):
         except StopIteration:
             self._pause(self._backlog.ended())
         except grpc.RpcError as error:
-            self._pause(errors.of_rpc(error))
+            self._pause(errors.of_rpc(error, self._client.endpoint))
         except errors.DaemonTooOld:
             self.close()
             raise

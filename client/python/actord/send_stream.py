@@ -128,7 +128,7 @@ class SendStream:
                         self._changed.notify_all()
                 return  # half-closed
             except grpc.RpcError as error:
-                failure = errors.of_rpc(error)
+                failure = errors.of_rpc(error, self._client.endpoint)
             with self._changed:
                 self._session += 1  # the old stream takes no further item
                 self._changed.notify_all()

@@ -217,7 +217,7 @@ class Worker:
             return errors.Unavailable("the daemon has ended it",
                                       code=grpc.StatusCode.UNAVAILABLE)
         except grpc.RpcError as error:
-            return errors.of_rpc(error)
+            return errors.of_rpc(error, self._client.endpoint)
         finally:
             with self._lock:
                 self._requests = queue.SimpleQueue()  # of no stream

@@ -15,6 +15,7 @@ import actord.aio
 import grpc
 from harness import places
 from harness.case import EmptyCase
+from harness.certificates import Authority
 from harness.tls_case import TlsCase
 from harness.tokens import TokenCase, unknown_token
 from harness.waiting import WAIT_SECONDS
@@ -108,6 +109,64 @@ class Secured(TlsCase, TokenCase):
         with self.assertRaises(actord.Unavailable) as caught:
             plain.submit("echo")
         self.assertEqual(caught.exception.code, grpc.StatusCode.UNAVAILABLE)
+
+
+class Handshakes(TlsCase):
+    """What the exceptions say when client and daemon do not agree on TLS."""
+
+    def assert_says(self, daemon, hint, **settings):
+        def ask():
+            with actord.Client(daemon.address, max_attempts=1, **settings) as client:
+                client.submit("echo", "a", timeout=WAIT_SECONDS)
+
+        async def ask_async():
+            async with actord.aio.Client(daemon.address, max_attempts=1,
+                                         **settings) as client:
+                await client.submit("echo", "a", timeout=WAIT_SECONDS)
+
+        def stream():
+            with actord.Client(daemon.address, timeout=1, **settings) as client:
+                next(iter(client.watch()))
+
+        for attempt in (ask, lambda: asyncio.run(ask_async()), stream):
+            with self.subTest(hint=hint):
+                with self.assertRaises(actord.Unavailable) as caught:
+                    attempt()
+                self.assertTrue(caught.exception.message.endswith("; " + hint),
+                                caught.exception.message)
+                self.assertIn(hint, str(caught.exception))
+
+    def test_each_wrong_setting_is_named(self):
+        ca = self.authority.certificate
+        stranger = Authority(self.directory, "stranger")
+        foreign = stranger.issue("foreign")
+        daemon = self.start_daemon(*self.mutual_tls())
+        self.assert_says(daemon, "the daemon closed the connection: if it serves TLS, "
+                                 "give tls_ca")
+        self.assert_says(daemon, "tls_ca is not the authority of the daemon's "
+                                 "certificate, or that certificate is expired",
+                         tls_ca=stranger.certificate)
+        self.assert_says(daemon, "the daemon's certificate is of another name: give "
+                                 "one of its names as tls_server_name",
+                         tls_ca=ca, tls_server_name="other.example")
+        self.assert_says(daemon, "the daemon closed the connection: if it requires a "
+                                 "certificate, give tls_cert and tls_key", tls_ca=ca)
+        self.assert_says(daemon, "the daemon closed the connection: if it does not "
+                                 "accept the certificate, give one of an authority in "
+                                 "its tls.client_ca",
+                         tls_ca=ca, tls_cert=foreign.certificate, tls_key=foreign.key)
+
+    def test_a_daemon_without_tls(self):
+        self.assert_says(
+            self.start_daemon(), "the daemon answers without TLS: leave tls_ca and "
+            "ACTORD_CLIENT_TLS_CA out", tls_ca=self.authority.certificate)
+
+    def test_a_daemon_that_is_not_there_has_no_hint(self):
+        for settings in ({}, {"tls_ca": self.authority.certificate}):
+            with actord.Client("127.0.0.1:1", max_attempts=1, **settings) as client:
+                with self.assertRaises(actord.Unavailable) as caught:
+                    client.submit("echo")
+                self.assertNotIn("tls_", caught.exception.message)
 
 
 class Types(EmptyCase):

@@ -245,7 +245,7 @@ class Client(ConnectedClient):
                                   metadata=self.endpoint.metadata)
             except grpc.RpcError as error:
                 # A local, as `error` is gone at the end of the block.
-                failure = errors.of_unary(error)
+                failure = errors.of_unary(error, self.endpoint)
             await asyncio.sleep(attempts.pause_after(failure))
             if asks_first and failure.retry_delay is None:
                 lost = failure

@@ -74,7 +74,7 @@ class LastingCall(Generic[AnyBacklog, Item]):
         try:
             response = await self._call.read()
         except grpc.RpcError as error:
-            return errors.of_rpc(error)
+            return errors.of_rpc(error, self._client.endpoint)
         except asyncio.CancelledError:
             # gRPC raises it also for a call that close() has cancelled.
             if self._closed.is_set() and not _is_cancelling():

@@ -124,7 +124,7 @@ class SendStream:
                         self._changed.notify_all()
                 return  # half-closed
             except grpc.RpcError as error:
-                broken = errors.of_rpc(error)
+                broken = errors.of_rpc(error, self._client.endpoint)
             async with self._changed:
                 self._session += 1  # the old stream takes no further item
                 self._changed.notify_all()

@@ -184,7 +184,7 @@ class Worker:
             return errors.Unavailable("the daemon has ended it",
                                       code=grpc.StatusCode.UNAVAILABLE)
         except grpc.RpcError as error:
-            return errors.of_rpc(error)
+            return errors.of_rpc(error, self._client.endpoint)
         except asyncio.CancelledError:
             # gRPC raises it also for a call that close() has cancelled.
             task = asyncio.current_task()
