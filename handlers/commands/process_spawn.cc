@@ -10,9 +10,10 @@ void ProcessSpawn::Handle(const Command& command, Completion done) {
   JsonReader json(
       command.payload(),
       R"({"type": text, "method": text, "input": any, "keep_result": bool, )"
-      R"("priority": 0 to 31, "name": text, "link": bool, "monitor": bool})",
+      R"("priority": 0 to 31, "name": text, "link": bool, "monitor": bool, )"
+      R"("volatile": bool})",
       {"type", "method", "input", "keep_result", "priority", "name", "link",
-       "monitor"});
+       "monitor", "volatile"});
   const std::string type = json.Text("type");
   const std::string method = json.TextOr("method", "");
   const OwnedPayload input = json.Body("input");
@@ -24,6 +25,7 @@ void ProcessSpawn::Handle(const Command& command, Completion done) {
                          ACTORD_PRIORITY_LOWEST, ACTORD_PRIORITY_HIGHEST),
       .link = json.FlagOr("link", false),
       .monitor = json.FlagOr("monitor", false),
+      .is_volatile = json.FlagOr("volatile", false),
       .name = name};
   if (!json.status().ok()) {
     done.Fail(json.status());

@@ -351,6 +351,7 @@ void Harness::World::SpawnFor(const Pid& parent, const actord_spawn& spawn,
   child.type = type;
   child.method = method;
   child.priority = rules::PriorityOf(spawn);
+  child.is_volatile = (spawn.flags & ACTORD_SPAWN_VOLATILE) != 0;
   child.input = OwnedPayload(Payload(spawn.input));
   child.admitted = completion;
   child.admitted_link = (spawn.flags & ACTORD_SPAWN_LINK) != 0;

@@ -79,7 +79,9 @@ std::optional<Status> Harness::World::Begun(Record& record,
                                             Beginning beginning) {
   const rules::Durability kind = KindOf(record);
   record.history.reset();
-  if (kind == rules::Durability::kNone) return std::nullopt;
+  if (kind == rules::Durability::kNone || record.is_volatile) {
+    return std::nullopt;
+  }
   record.history = std::make_unique<History>();
   record.history->beginning = std::move(beginning);
   Image image;
@@ -179,7 +181,7 @@ StepEnd Harness::World::StepAgain(Record& record, const StepLog& done,
 
 std::optional<Status> Harness::World::TakeImage(Record& record, Image& image) {
   const rules::TypeDurability how = rules::DurabilityOf(*record.type);
-  if (!crashes || !IsImage(how.kind)) return std::nullopt;
+  if (!crashes || record.is_volatile || !IsImage(how.kind)) return std::nullopt;
   if (how.kind == rules::Durability::kFlatImage) {
     image = OwnedPayload(Payload::Binary(
         {reinterpret_cast<const char*>(record.state.get()), how.flat_bytes}));

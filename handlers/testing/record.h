@@ -42,6 +42,8 @@ struct Record {
   const actord_process_type* type = nullptr;
   uint32_t method = 0;
   int priority = ACTORD_PRIORITY_DEFAULT;
+  // The spawn has said that the process is not durable.
+  bool is_volatile = false;
   OwnedPayload input;
   StateMemory state{nullptr, Freed{}};
   // Data for the checks of a durable type; null: no check has begun.

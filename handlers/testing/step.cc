@@ -342,6 +342,7 @@ Pid StepCall::NewChild(const actord_spawn& spawn, int priority) {
   if (world.IsRoom()) {
     Record& child = world.NewRecord(record.pid);
     child.priority = priority;
+    child.is_volatile = (spawn.flags & ACTORD_SPAWN_VOLATILE) != 0;
     child.input = OwnedPayload(Payload(spawn.input));
     child.type = world.FindType(detail::View(spawn.process_type));
     if (child.type != nullptr) {

@@ -60,7 +60,8 @@ World::ChildAnswer LiveWorld::ReserveChild(const Pid& parent, uint64_t unix_ns,
   }
   // (If the parent is durable, there are homes.)
   if (IsHomePid(parent) && answer.refusal == SpawnRefusal::kNone &&
-      type->can_be_durable()) [[unlikely]] {
+      type->can_be_durable() && (child.flags & ACTORD_SPAWN_VOLATILE) == 0)
+      [[unlikely]] {
     answer.pid = DrawDurable(parent, *process);
     return answer;
   }

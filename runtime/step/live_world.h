@@ -44,8 +44,8 @@ class LiveWorld final : public World {
   }
   uint64_t RandomSeed(const Pid& self, uint64_t step) override;
   // Takes a slot from the lane's cache of free slots. The child of a durable
-  // process is durable if its type can be. Nobody finds a durable child before
-  // its begin (TakeReserved).
+  // process is durable if its type can be, and the spawn does not say
+  // otherwise. Nobody finds a durable child before its begin (TakeReserved).
   ChildAnswer ReserveChild(const Pid& parent, uint64_t unix_ns,
                            const actord_spawn& child) override;
   Pid HolderOf(const Pid& self, std::string_view name) override;

@@ -243,6 +243,7 @@ void Host::Spawn(const actord_host* host, const actord_pid* parent,
   const ActingCommand* const acting = ActingCommand::Here();
   if (acting != nullptr && acting->yield().pid == parent_ties.parent)
       [[unlikely]] {
+    request.durable = self.MakesDurable(*spawn);
     self.SpawnLogged(*acting, std::move(request), parent_ties, keep_result,
                      completion);
   } else {
@@ -273,7 +274,7 @@ bool Host::RunsAgain(const Pid& parent,
 void Host::SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
                        const ParentTies& parent_ties, bool keep_result,
                        actord_completion completion) const {
-  if (!admission_.CanBeDurable(request.process_type)) {
+  if (!request.durable) {
     // Not earlier: the actions of a volatile process cannot be undone.
     durable_->releases().After(
         acting.record(), [this, request = std::move(request), parent_ties,
@@ -282,7 +283,6 @@ void Host::SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
         });
     return;
   }
-  request.durable = true;
   // A child that has begun completes the yield by the record of its Init.
   const auto has_begun = std::make_shared<std::atomic<bool>>(false);
   request.spawn =

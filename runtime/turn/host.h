@@ -63,6 +63,12 @@ class Host : private actord_host {
   // gets no completion now, and runs again after the next start.
   [[nodiscard]] bool RunsAgain(const Pid& parent,
                                const absl::StatusOr<Pid>& child) const;
+  // Whether the spawn of a durable process makes a durable child.
+  [[nodiscard]] bool MakesDurable(const actord_spawn& spawn) const {
+    return (spawn.flags & ACTORD_SPAWN_VOLATILE) == 0 &&
+           admission_.CanBeDurable(View(spawn.process_type));
+  }
+  // `request.durable`: MakesDurable.
   void SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
                    const ParentTies& parent_ties, bool keep_result,
                    actord_completion completion) const;

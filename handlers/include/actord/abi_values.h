@@ -102,7 +102,12 @@ enum {
   ACTORD_SPAWN_MONITOR = 1u << 3,
   /* `name` is set. Only for the host's `spawn`, which can refuse it. A step's
    * `spawn` with a name fails the step. */
-  ACTORD_SPAWN_NAME = 1u << 4
+  ACTORD_SPAWN_NAME = 1u << 4,
+  /* The child of a durable process is volatile, also if its type can be
+   * durable: it ends with the daemon. A daemon that is older than this flag
+   * ignores it.
+   */
+  ACTORD_SPAWN_VOLATILE = 1u << 5
 };
 
 /* How a process ended: `reason` of ACTORD_EVENT_EXIT. Later versions may add

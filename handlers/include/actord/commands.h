@@ -110,6 +110,7 @@ class Spawn {
     }
     if (options.link) json_ += ",\"link\":true";
     if (options.monitor) json_ += ",\"monitor\":true";
+    if (options.is_volatile) json_ += ",\"volatile\":true";
     json_ += '}';
   }
 

@@ -120,7 +120,7 @@ struct NoName {
 
 }  // namespace detail
 
-// For a step's Spawn. The first three as in SpawnOptions; there is no name.
+// For a step's Spawn. As SpawnOptions, but for `monitor`, and without a name.
 struct ChildOptions {
   bool keep_result = false;
   int priority = ACTORD_PRIORITY_DEFAULT;
@@ -128,6 +128,7 @@ struct ChildOptions {
   // Where Spawn writes the tag of the child's exit; nullptr: the child is not
   // monitored. (SpawnOptions::monitor is true or false.)
   Tag* monitor = nullptr;
+  bool is_volatile = false;
   detail::NoName name = {};
 };
 
@@ -244,7 +245,8 @@ class StepOutput : public StepContext {
                           {.keep_result = options.keep_result,
                            .priority = options.priority,
                            .link = options.link,
-                           .monitor = options.monitor != nullptr},
+                           .monitor = options.monitor != nullptr,
+                           .is_volatile = options.is_volatile},
                           options.monitor);
     return detail::InOnePiece(step_->api->spawn(step_, &spawn));
   }

@@ -289,6 +289,10 @@ struct SpawnOptions {
   // has the tag of the yield.
   bool link = false;
   detail::MonitorFlag monitor = {};
+  // The child of a durable process is volatile, also if its type can be
+  // durable: it ends with the daemon. A daemon that is older than this ignores
+  // it.
+  bool is_volatile = false;
   // The child's name; empty: none. The spawn is refused (kAlreadyExists, with
   // Error::holder) if another process holds the name.
   std::string_view name = {};
@@ -340,6 +344,7 @@ inline actord_spawn MakeSpawn(std::string_view process_type,
   if (options.keep_result) flags |= ACTORD_SPAWN_KEEP_RESULT;
   if (options.link) flags |= ACTORD_SPAWN_LINK;
   if (options.monitor) flags |= ACTORD_SPAWN_MONITOR;
+  if (options.is_volatile) flags |= ACTORD_SPAWN_VOLATILE;
   if (!options.name.empty()) flags |= ACTORD_SPAWN_NAME;
   return {sizeof(actord_spawn),
           flags,

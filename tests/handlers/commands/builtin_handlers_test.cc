@@ -229,6 +229,14 @@ TEST_F(BuiltinHandlersTest, SpawnBuilderAndHandlerAgree) {
   EXPECT_TRUE(host_.spawned[1].keep_result);
 }
 
+TEST_F(BuiltinHandlersTest, SpawnSaysThatTheChildIsVolatile) {
+  EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.is_volatile = true})).spawned);
+  EXPECT_TRUE(Run(commands::Spawn("t", "", "")).spawned);
+  ASSERT_EQ(host_.spawned.size(), 2u);
+  EXPECT_NE(host_.spawned[0].flags & ACTORD_SPAWN_VOLATILE, 0u);
+  EXPECT_EQ(host_.spawned[1].flags & ACTORD_SPAWN_VOLATILE, 0u);
+}
+
 TEST_F(BuiltinHandlersTest, SpawnTiesTheChild) {
   EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.link = true})).spawned);
   EXPECT_TRUE(Run(commands::Spawn("t", "", "", {.monitor = true})).spawned);

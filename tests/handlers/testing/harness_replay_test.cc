@@ -107,6 +107,26 @@ TEST_F(HarnessReplay, AStepThatRunsAgainHasItsOldTime) {
   EXPECT_EQ(harness_.MessagesAt(probe), 2u);
 }
 
+TEST_F(HarnessReplay, AVolatileChildLosesNoState) {
+  for (const bool is_volatile : {true, false}) {
+    counts.snapshots = 0;
+    Harness harness(kPlugin);
+    harness.CrashEverywhere();
+    route = [&](int step, StepOutput& out) {
+      if (step != 2) return;
+      EXPECT_FALSE(
+          out.Spawn("tally", "", "", {.is_volatile = is_volatile}).empty());
+      out.Yield(commands::Spawn("tally", "", "", {.is_volatile = is_volatile}));
+    };
+    const Pid pid = harness.Submit("route");
+    harness.Run();
+    harness.Deliver(pid, "on");
+    harness.Run();
+    EXPECT_EQ(harness.Live("tally").size(), 2u);
+    EXPECT_EQ(counts.snapshots > 0, !is_volatile);
+  }
+}
+
 TEST_F(HarnessReplay, NoRoomForAChildIsAnAnswer) {
   Harness harness(kPlugin, {.max_processes = 2});
   const Pid probe = harness.Probe();

@@ -247,6 +247,24 @@ TEST_F(DurableCommands, SpawnOfAVolatileTypeWaitsForTheDisk) {
       << world.NotesOf(parent);
 }
 
+TEST_F(DurableCommands, SpawnThatSaysVolatileIsNotDurable) {
+  const Pid parent = world.NewPuppet();
+  const uint64_t before = world.runtime().LiveVolatile();
+  const char* const spawn =
+      R"(process.spawn {"type":"puppet","name":"child","volatile":true})";
+  EXPECT_TRUE(world.Send(parent, "yield", spawn).status.ok());
+  world.Turn();
+  EXPECT_EQ(world.runtime().LiveVolatile(), before) << "waits for the disk";
+  world.Settle();
+  EXPECT_EQ(world.runtime().LiveVolatile(), before + 1);
+  const std::string child = HolderOf("child");
+  EXPECT_EQ(world.NotesOf(parent), "c1=" + child);
+  EXPECT_FALSE(IsHomePid(*ParsePid(child)));
+  world.Restart(/*keep_cache=*/false);
+  EXPECT_EQ(HolderOf("child"), "nobody");
+  EXPECT_EQ(world.NotesOf(parent), "c1=" + child);
+}
+
 TEST_F(DurableCommands, HandlersOfPluginsCannotChangeNames) {
   const Pid puppet = world.NewPuppet();
   const actord_pid pid = ToAbi(puppet);

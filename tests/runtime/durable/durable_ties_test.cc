@@ -40,6 +40,19 @@ TEST_F(DurableTies, ChildOfAStepIsDurable) {
   EXPECT_EQ(found->started_unix_ns.load(), started);
 }
 
+TEST_F(DurableTies, ChildOfASpawnThatSaysVolatileEndsWithTheDaemon) {
+  const Pid parent = world.NewPuppet();
+  world.Tell(parent, "passing", "puppet");
+  const std::string notes = world.NotesOf(parent);
+  const Pid child = ChildIn(notes);
+  EXPECT_FALSE(IsHomePid(child));
+  EXPECT_TRUE(Lives(child));
+  world.Restart(/*keep_cache=*/false);
+  EXPECT_EQ(world.NotesOf(parent), notes);
+  EXPECT_FALSE(Lives(child));
+  EXPECT_EQ(world.runtime().LiveVolatile(), 0u);
+}
+
 TEST_F(DurableTies, ChildThatHasNotBegunBeginsAfterARestart) {
   const Pid parent = world.NewPuppet();
   EXPECT_TRUE(world.Send(parent, "spawn", "puppet").status.ok());

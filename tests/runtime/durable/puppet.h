@@ -19,7 +19,8 @@ namespace actord::runtime {
 
 // Messages, by topic, with the payload's words as arguments:
 //   note TEXT             is noted as "m:TEXT"
-//   spawn TYPE            starts a child in the step; notes "s:PID"
+//   spawn TYPE            starts a child in the step; notes "s:PID". "passing":
+//                         the child is volatile
 //   tied TYPE             the same with a monitor
 //   linked TYPE           the same with a link
 //   yield COMMAND JSON    yields a command
@@ -141,10 +142,12 @@ class BasicPuppet : public actord::Process {
     } else if (topic == "answer") {
       out.Reply(held_, text);
       held_ = 0;
-    } else if (topic == "spawn" || topic == "tied" || topic == "linked") {
+    } else if (topic == "spawn" || topic == "tied" || topic == "linked" ||
+               topic == "passing") {
       actord::Tag monitor = 0;
       actord::ChildOptions options;
       options.link = topic == "linked";
+      options.is_volatile = topic == "passing";
       if (topic == "tied") options.monitor = &monitor;
       const std::string_view type = Word(text);
       Note("s:" + TextOf(out.Spawn(type, "", text, options)));
