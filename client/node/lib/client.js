@@ -31,6 +31,7 @@ export class Client {
   #calls = new Set();
   #closed = false;
   #hasRun = true; // false: the daemon is older than the call Run
+  #handshakeHint;
   #metadata;
 
   /** @param {ClientOptions} [options] */
@@ -45,6 +46,7 @@ export class Client {
     this.address = endpoint.address;
     this.timeoutMs = timeoutMs;
     this.maxAttempts = maxAttempts;
+    this.#handshakeHint = endpoint.handshakeHint;
     this.#metadata = endpoint.metadata;
     this.stub = new ActorService(endpoint.address, endpoint.credentials,
       { ...wire.CHANNEL_OPTIONS, ...endpoint.channelOptions });
@@ -254,6 +256,14 @@ export class Client {
   }
 
   /**
+   * The ActordError for an error of gRPC; any other error is returned unchanged.
+   * @param {any} error @param {string} [pid] of a process that the call has started
+   */
+  errorOf(error, pid) {
+    return errorOfRpc(error, this.#handshakeHint, pid);
+  }
+
+  /**
    * Opens a stream, which close() cancels.
    * @param {string} method @param {object | null} request null: it has many
    * @param {number | Date} deadline @returns {any}
@@ -332,7 +342,7 @@ export class Client {
           this.#calls.delete(call);
           signal?.removeEventListener('abort', abort);
           if (!error) resolve(response);
-          else reject(signal?.aborted ? signal.reason : errorOfRpc(error, pid));
+          else reject(signal?.aborted ? signal.reason : this.errorOf(error, pid));
         });
       call.on('metadata', (/** @type {any} */ metadata) => {
         [pid = ''] = metadata.get('actord-pid');

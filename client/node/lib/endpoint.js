@@ -17,6 +17,19 @@ const MAX_SOCKET_PATH_BYTES = 107;
 const FORBIDDEN_MODE = 0o7777 & ~0o640;
 const MAX_TOKEN_FILE_BYTES = 4096;
 
+// What Node says of a failed handshake, and what the caller can do.
+/** @type {[RegExp, string][]} */
+const HANDSHAKE_HINTS = [
+  [/unable to (get|verify)|self[- ]signed certificate|certificate has expired/,
+    'tlsCa is not the authority of the daemon\'s certificate, or that certificate is '
+    + 'expired'],
+  [/does not match certificate's altnames/,
+    'the daemon\'s certificate is of another name: give one of its names as '
+    + 'tlsServerName'],
+  [/wrong version number|packet length too long/,
+    'the daemon answers without TLS: leave tlsCa and ACTORD_CLIENT_TLS_CA out'],
+];
+
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
@@ -41,13 +54,36 @@ export function findEndpoint(options) {
   const metadata = new grpc.Metadata();
   if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
   const serverName = setting(options.tlsServerName, 'ACTORD_CLIENT_TLS_SERVER_NAME');
+  const hasCertificate = Boolean(
+    setting(options.tlsCert, 'ACTORD_CLIENT_TLS_CERTIFICATE'));
   return {
     address,
+    /** @param {string} message of gRPC, with the code UNAVAILABLE */
+    handshakeHint: (message) => (isSocket ? ''
+      : handshakeHint(message, tls !== null, hasCertificate)),
     metadata,
     credentials: tls ?? grpc.credentials.createInsecure(),
     channelOptions: tls && serverName
       ? { 'grpc.ssl_target_name_override': serverName } : {},
   };
+}
+
+/**
+ * What to change if this error of gRPC comes of TLS; '': nothing is known.
+ * @param {string} message @param {boolean} hasTls @param {boolean} hasCertificate
+ */
+function handshakeHint(message, hasTls, hasCertificate) {
+  // Otherwise there was a connection.
+  if (!message.startsWith('No connection established')) return '';
+  for (const [text, hint] of hasTls ? HANDSHAKE_HINTS : []) {
+    if (text.test(message)) return hint;
+  }
+  if (!/ECONNRESET|Failed to connect|closed|Protocol error|alert/.test(message)) return '';
+  return 'the daemon closed the connection: ' + (
+    !hasTls ? 'if it serves TLS, give tlsCa'
+      : !hasCertificate ? 'if it requires a certificate, give tlsCert and tlsKey'
+        : 'if it does not accept the certificate, give one of an authority in its '
+          + 'tls.client_ca');
 }
 
 /**

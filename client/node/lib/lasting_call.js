@@ -2,7 +2,7 @@
 // call of a watch or of a subscription.
 
 import { Deadline, Patience, pause } from './attempts.js';
-import { ActordError, Unavailable, errorOfRpc } from './errors.js';
+import { ActordError, Unavailable } from './errors.js';
 
 /** @typedef {import('./client.js').Client} Client */
 
@@ -60,7 +60,7 @@ export class LastingCall {
           throw new Unavailable(`the ${this.#name} has ended`, { code: 'UNAVAILABLE' });
         } catch (error) {
           this.#signal?.throwIfAborted();
-          await this.#continueAfter(errorOfRpc(error));
+          await this.#continueAfter(this.#client.errorOf(error));
         }
       }
       this.#signal?.throwIfAborted();

@@ -1,8 +1,7 @@
 // Sending in bulk, with flow control.
 
 import { Deadline, LONGEST_TIMER_MS, Patience, pause } from './attempts.js';
-import { ActordError, DeadlineExceeded, ItemsRefused, Unavailable, errorOfRpc }
-  from './errors.js';
+import { ActordError, DeadlineExceeded, ItemsRefused, Unavailable } from './errors.js';
 import { checkOptions } from './options.js';
 import { SendBook } from './send_book.js';
 import * as wire from './wire.js';
@@ -182,7 +181,7 @@ export class SendStream {
       }
     } catch (raw) {
       this.#call = null;
-      const error = errorOfRpc(raw);
+      const error = this.#client.errorOf(raw);
       if (this.#closing || !(error instanceof ActordError)
           || !this.#book.canContinue(error)) throw error;
       const wanted = this.#patience.pauseAfter(error);

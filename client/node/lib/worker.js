@@ -3,7 +3,7 @@
 import { backoff, DEFAULT_TIMEOUT_MS, Deadline, LONGEST_TIMER_MS, pause }
   from './attempts.js';
 import { Client } from './client.js';
-import { ActordError, DeadlineExceeded, Unavailable, errorOfRpc } from './errors.js';
+import { ActordError, DeadlineExceeded, Unavailable } from './errors.js';
 import { checkOptions } from './options.js';
 import { Refuse, Retry, TaskBook, completion, failure } from './tasks.js';
 
@@ -177,7 +177,7 @@ export class Worker {
       for await (const response of this.#call) this.#received(response);
       return new Unavailable('the daemon has ended it', { code: 'UNAVAILABLE' });
     } catch (error) {
-      return errorOfRpc(error);
+      return this.#client.errorOf(error);
     } finally {
       this.#call = null;
       clearTimeout(this.#beatTimer);

@@ -12,6 +12,7 @@ import unittest
 
 from harness import places
 from harness.case import DaemonCase, EmptyCase, StoreCase
+from harness.certificates import Authority
 from harness.tls_case import TlsCase
 from harness.tokens import TokenCase
 from harness.waiting import WAIT_SECONDS, pause
@@ -111,6 +112,8 @@ class Secured(TlsCase, TokenCase, NodeCase):
         pair = self.authority.issue("node")
         token = self.token("client", "--submit", "echo")
         served = self.serve(*self.mutual_tls())
+        stranger = Authority(self.directory, "stranger")
+        foreign = stranger.issue("foreign")
         files = {"tlsCa": str(self.authority.certificate),
                  "tlsCert": str(pair.certificate), "tlsKey": str(pair.key)}
         for name, mode in (("secret", 0o600), ("open", 0o644)):
@@ -125,6 +128,10 @@ class Secured(TlsCase, TokenCase, NodeCase):
             ACTORD_CLIENT_TLS_SERVER_NAME="localhost",
             SECURED=json.dumps({
                 "files": files, "token": token, "address": served.address,
+                "plainAddress": self.start_daemon().address,
+                "stranger": {"tlsCa": str(stranger.certificate),
+                             "tlsCert": str(foreign.certificate),
+                             "tlsKey": str(foreign.key)},
                 "secretFile": str(self.directory / "secret"),
                 "openFile": str(self.directory / "open")})))
 

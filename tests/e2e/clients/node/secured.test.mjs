@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import * as actord from 'actord';
 import { caught, clientOf } from './harness.mjs';
 
-const { files, token, address, secretFile, openFile } = JSON.parse(
-  process.env.SECURED);
+const { files, token, address, secretFile, openFile, plainAddress, stranger }
+  = JSON.parse(process.env.SECURED);
 
 test('the environment', async (t) => {
   assert.equal((await clientOf(t).run('echo', 'b')).text, 'b');
@@ -37,6 +37,39 @@ test('options', async (t) => {
   }
   const worker = new actord.Worker({ client }).command('manual.*', () => {});
   assert.ok(await caught(worker.start()) instanceof actord.PermissionDenied);
+});
+
+test('a handshake that fails names the setting to change', async (t) => {
+  for (const name of Object.keys(process.env)) {
+    if (name.startsWith('ACTORD_')) delete process.env[name];
+  }
+  const { tlsCa } = files;
+  const closed = 'the daemon closed the connection: ';
+  for (const [where, options, hint] of [
+    [address, {}, `${closed}if it serves TLS, give tlsCa`],
+    [address, { tlsCa: stranger.tlsCa },
+      'tlsCa is not the authority of the daemon\'s certificate, or that certificate is '
+      + 'expired'],
+    [address, { tlsCa, tlsServerName: 'other.example' },
+      'the daemon\'s certificate is of another name: give one of its names as '
+      + 'tlsServerName'],
+    [address, { tlsCa },
+      `${closed}if it requires a certificate, give tlsCert and tlsKey`],
+    [address, { ...stranger, tlsCa },
+      `${closed}if it does not accept the certificate, give one of an authority in its `
+      + 'tls.client_ca'],
+    [plainAddress, { tlsCa },
+      'the daemon answers without TLS: leave tlsCa and ACTORD_CLIENT_TLS_CA out']]) {
+    const client = clientOf(t, { address: where, maxAttempts: 1, ...options });
+    const error = await caught(client.submit('echo'));
+    assert.ok(error instanceof actord.Unavailable, String(error));
+    assert.ok(error.message.endsWith(`; ${hint}`), error.message);
+    const impatient = clientOf(t, { address: where, timeoutMs: 1000, ...options });
+    const stream = await caught(impatient.watch().next());
+    assert.ok(stream.message.endsWith(`; ${hint}`), stream.message);
+  }
+  const nowhere = clientOf(t, { address: '127.0.0.1:1', maxAttempts: 1, tlsCa });
+  assert.doesNotMatch((await caught(nowhere.submit('echo'))).message, /tlsC/);
 });
 
 test('tokens that others can read are not sent', () => {
