@@ -5,6 +5,7 @@
 #pragma once
 
 #include <actord/abi.h>
+#include <actord/child_options.h>
 #include <actord/log_level.h>
 #include <actord/values.h>
 
@@ -102,34 +103,6 @@ template <typename T>
 concept CommandRequest = requires(const T& request) {
   { request.command() } -> std::convertible_to<std::string_view>;
   { request.payload() } -> std::convertible_to<Payload>;
-};
-
-namespace detail {
-
-// Stands where a name could be, and has none.
-struct NoName {
-  NoName() = default;
-  template <typename Name>
-  NoName(const Name&) {  // NOLINT: implicit by intent
-    static_assert(sizeof(Name) == 0,
-                  "a step's Spawn cannot give the child a name, which may be "
-                  "taken: run commands::Spawn, which then answers "
-                  "kAlreadyExists");
-  }
-};
-
-}  // namespace detail
-
-// For a step's Spawn. As SpawnOptions, but for `monitor`, and without a name.
-struct ChildOptions {
-  bool keep_result = false;
-  int priority = ACTORD_PRIORITY_DEFAULT;
-  bool link = false;
-  // Where Spawn writes the tag of the child's exit; nullptr: the child is not
-  // monitored. (SpawnOptions::monitor is true or false.)
-  Tag* monitor = nullptr;
-  bool is_volatile = false;
-  detail::NoName name = {};
 };
 
 class Events;  // process.h
@@ -245,9 +218,9 @@ class StepOutput : public StepContext {
                           {.keep_result = options.keep_result,
                            .priority = options.priority,
                            .link = options.link,
-                           .monitor = options.monitor != nullptr,
+                           .monitor = options.monitor.place != nullptr,
                            .is_volatile = options.is_volatile},
-                          options.monitor);
+                          options.monitor.place);
     return detail::InOnePiece(step_->api->spawn(step_, &spawn));
   }
 

@@ -148,7 +148,7 @@ CASES = [
      "the exit has the tag of the yield"),
     ("Process", "void Step(actord::Events, actord::StepOutput& out) {"
      ' (void)out.Spawn("type", {}, {}, {.monitor = true}); }',
-     "actord::Tag"),
+     "the address of a Tag, where Spawn"),
     ("CoroutineProcess", WAITS + "actord::TaskGroup group(ctx, 2);"
      " co_await group.Wait(); }", None),
     ("Handler", COMMAND + "actord::Reply Handle(const actord::Command&)"
