@@ -178,8 +178,8 @@ class Collector::Connection {
   }
 
   Request RequestOf(const std::string& body) const {
-    constexpr unsigned kHttp11 = 11;
-    Request request(http::verb::post, url_.path, kHttp11);
+    constexpr unsigned kHttpVersion = 11;
+    Request request(http::verb::post, url_.path, kHttpVersion);
     const bool is_v6 = url_.host.find(':') != std::string::npos;
     request.set(http::field::host,
                 absl::StrCat(is_v6 ? "[" : "", url_.host, is_v6 ? "]" : "", ":",
