@@ -68,13 +68,19 @@ void SetDeadline(absl::Time deadline, grpc::ClientContext& context) {
 }
 
 Client::Client(const Endpoint& endpoint)
-    : connection_(std::make_shared<Connection>(Connection{endpoint, {}, {}})) {
-  const auto channel = OpenChannel(endpoint);
+    : connection_(
+          std::make_shared<Connection>(Connection{endpoint, {}, {}, {}})) {
+  const auto& channel = connection_->channel = OpenChannel(endpoint);
   connection_->actors = v1::ActorService::NewStub(channel);
   connection_->health = grpc::health::v1::Health::NewStub(channel);
 }
 
 Client::~Client() = default;
+
+bool Client::is_connected() const {
+  return connection_->channel->GetState(/*try_to_connect=*/false) ==
+         GRPC_CHANNEL_READY;
+}
 
 absl::StatusOr<v1::SubmitResponse> Client::Submit(
     const v1::SubmitRequest& request, const CallOptions& options) {

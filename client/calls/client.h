@@ -132,6 +132,9 @@ class Client {
       const grpc::health::v1::HealthCheckRequest& request,
       const CallOptions& options = {});
 
+  // Whether there is a connection now. False also before the first call.
+  [[nodiscard]] bool is_connected() const;
+
  private:
   friend class Bulk;
   friend class SendStream;

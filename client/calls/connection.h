@@ -34,6 +34,7 @@ void SetDeadline(absl::Time deadline, grpc::ClientContext& context);
 
 struct Client::Connection {
   Endpoint endpoint;
+  std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::ActorService::Stub> actors;
   std::unique_ptr<grpc::health::v1::Health::Stub> health;
 };

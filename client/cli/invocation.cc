@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "client/calls/error.h"
-#include "client/cli/tls_options.h"
+#include "client/cli/errors/unreached.h"
 #include "client/output/text.h"
 #include "identity/token_text.h"
 
@@ -68,13 +68,13 @@ ExitStatus Invocation::Fail(const absl::Status& status,
     return ExitStatus::kInterrupted;
   }
   const ErrorDetails details = DetailsOf(status);
-  if (status.code() == absl::StatusCode::kUnavailable &&
-      details.reason.empty()) {
-    Complain(subject + "cannot reach the daemon at " +
-             DescribeUnreached(options_.endpoint(), status));
-  } else if (status.code() == absl::StatusCode::kDeadlineExceeded &&
-             // gRPC's own text.
-             status.message() == "Deadline Exceeded") {
+  const bool is_late = IsDeadlineOfCall(status);
+  const bool is_unreached =
+      is_late ? client_ != nullptr && !client_->is_connected()
+              : absl::IsUnavailable(status) && details.reason.empty();
+  if (is_unreached) {
+    Complain(subject + CannotReach(options_.endpoint(), status));
+  } else if (is_late) {
     Complain(subject + "deadline exceeded; --timeout sets a longer one");
   } else {
     Complain(subject + Describe(status));
@@ -97,16 +97,6 @@ void Invocation::SayEmpty(const ListWriter& list, const std::string& text) {
 void Invocation::Complain(const std::string& text) {
   err() << Red("actorctl:", err_colour_) << ' '
         << identity::RedactTokens(OneLine(text)) << '\n';
-}
-
-std::string DescribeUnreached(const Endpoint& endpoint,
-                              const absl::Status& status) {
-  const std::string message(status.message());
-  const std::string hint = HandshakeHint(endpoint, message);
-  return endpoint.address + ": " +
-         (message.empty() ? absl::StatusCodeToString(status.code())
-                          : OneLine(message)) +
-         (hint.empty() ? "" : "; " + hint);
 }
 
 namespace {

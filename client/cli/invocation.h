@@ -95,11 +95,6 @@ class Invocation {
   std::unique_ptr<Client> client_;
 };
 
-// "ADDRESS: the error; a hint", for an error that gRPC reports because it could
-// not connect.
-std::string DescribeUnreached(const Endpoint& endpoint,
-                              const absl::Status& status);
-
 // The error on one line: message, reason, and the delay before a retry.
 std::string Describe(const absl::Status& status);
 

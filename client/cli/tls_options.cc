@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -134,46 +135,6 @@ absl::StatusOr<TlsOptions> ReadTlsOptions(
                     .certificate = *std::move(certificate_pem),
                     .key = *std::move(key_pem),
                     .server_name = name.value};
-}
-
-std::string HandshakeHint(const Endpoint& endpoint, std::string_view message) {
-  const auto says = [message](std::string_view text) {
-    return message.find(text) != std::string_view::npos;
-  };
-  const bool is_closed = says("Socket closed") || says("reset by peer");
-  constexpr std::string_view kClosed =
-      "the daemon closed the connection; it may have ended: see its log";
-  if (endpoint.address.starts_with("unix:")) {
-    return std::string(is_closed ? kClosed : "");
-  }
-  if (!endpoint.has_tls()) {
-    return is_closed ? std::string(kClosed) +
-                           "; if the daemon serves TLS, give --tls-ca"
-                     : "";
-  }
-  if (says("certificate verify failed")) {
-    return "--tls-ca is not the authority of the daemon's certificate, or that "
-           "certificate is expired";
-  }
-  if (says("is not in peer certificate")) {
-    return "the daemon's certificate is of another name: give one of its names "
-           "as --tls-server-name";
-  }
-  if (says("wrong version number")) {
-    return "it answers without TLS: leave --tls-ca out";
-  }
-  if (says("empty address list")) {
-    return "--tls-key does not belong to --tls-certificate, or a file is "
-           "damaged";
-  }
-  if (!is_closed) return "";
-  return std::string(kClosed) + (endpoint.tls.certificate.empty()
-                                     ? "; if the daemon requires a "
-                                       "certificate, give --tls-certificate "
-                                       "and --tls-key"
-                                     : "; if the daemon does not accept the "
-                                       "certificate, give one of an "
-                                       "authority in its tls.client_ca");
 }
 
 }  // namespace actord::client

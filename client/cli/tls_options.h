@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "client/calls/endpoint.h"
@@ -43,9 +42,5 @@ absl::StatusOr<TlsOptions> ReadTlsOptions(
     const TypedTls& typed,
     const std::function<std::string(const char*)>& variable,
     const DefaultTls& otherwise = {});
-
-// A hint for the case that gRPC could not connect and says `message`. "": the
-// message says enough.
-std::string HandshakeHint(const Endpoint& endpoint, std::string_view message);
 
 }  // namespace actord::client

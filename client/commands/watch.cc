@@ -9,6 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "client/cli/alarm.h"
+#include "client/cli/errors/unreached.h"
 #include "client/commands/commands.h"
 #include "client/commands/labels/label_options.h"
 #include "client/output/message_json.h"

@@ -7,6 +7,7 @@
 
 #include "client/cli/alarm.h"
 #include "client/cli/child.h"
+#include "client/cli/errors/unreached.h"
 #include "client/cli/input.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"

@@ -6,6 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "client/cli/alarm.h"
+#include "client/cli/errors/unreached.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"

@@ -130,34 +130,5 @@ TEST_F(TlsOptionsTest, NamesTheFileThatIsWrong) {
               HasSubstr("--tls-key: " + ca_ + ": has no private key in PEM"));
 }
 
-TEST(HandshakeHint, SaysWhatMayBeRight) {
-  const Endpoint plain("a:1");
-  const Endpoint authority("a:1", "", {.ca = "x"});
-  const Endpoint both("a:1", "", {.ca = "x", .certificate = "y", .key = "z"});
-  const auto hint = [](const Endpoint& endpoint, const char* message) {
-    return HandshakeHint(endpoint, message);
-  };
-  EXPECT_EQ(hint(plain, "Socket closed"),
-            "the daemon closed the connection; it may have ended: see its log; "
-            "if the daemon serves TLS, give --tls-ca");
-  EXPECT_THAT(hint(authority, "Socket closed"),
-              HasSubstr("give --tls-certificate and --tls-key"));
-  EXPECT_THAT(hint(both, "Connection reset by peer"),
-              HasSubstr("tls.client_ca"));
-  EXPECT_THAT(hint(both, "routines::certificate verify failed"),
-              HasSubstr("--tls-ca is not the authority"));
-  EXPECT_THAT(hint(both, "Peer name b is not in peer certificate"),
-              HasSubstr("--tls-server-name"));
-  EXPECT_THAT(hint(both, "routines::wrong version number"),
-              HasSubstr("leave --tls-ca out"));
-  EXPECT_THAT(hint(both, "empty address list: "),
-              HasSubstr("--tls-key does not belong"));
-  EXPECT_EQ(hint(both, "Connection refused"), "");
-  EXPECT_EQ(hint(plain, "Connection refused"), "");
-  EXPECT_EQ(hint(Endpoint("unix:/s", "", both.tls), "Socket closed"),
-            "the daemon closed the connection; it may have ended: see its log");
-  EXPECT_EQ(hint(Endpoint("unix:/s", "", both.tls), "Connection refused"), "");
-}
-
 }  // namespace
 }  // namespace actord::client

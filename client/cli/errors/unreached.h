@@ -1,0 +1,24 @@
+// Says in plain words why no daemon answers, and what to try next.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "client/calls/endpoint.h"
+
+namespace actord::client {
+
+// "ADDRESS: the reason", for an error that gRPC reports because it could not
+// connect, or because the connection broke.
+std::string DescribeUnreached(const Endpoint& endpoint,
+                              const absl::Status& status);
+
+// The deadline of the client has passed, and nothing has answered.
+bool IsDeadlineOfCall(const absl::Status& status);
+
+// "cannot reach the daemon at ADDRESS: the reason. The next step".
+std::string CannotReach(const Endpoint& endpoint, const absl::Status& status);
+
+}  // namespace actord::client
