@@ -15,6 +15,7 @@
 #include "daemon/api/openapi/openapi_text.h"
 #include "daemon/console/console_pages.h"
 #include "daemon/daemon.h"
+#include "daemon/listening/cannot_listen.h"
 #include "daemon/listening/open_listening.h"
 #include "daemon/settings/config_text.h"
 #include "daemon/settings/version.h"
@@ -251,9 +252,8 @@ absl::Status Daemon::StartAdmin() {
     auto listener = Listener::Open(
         address, {.mode = config_.unix_mode, .group = config_.unix_group});
     if (!listener.ok()) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot listen on ", address, ": ",
-                       std::string(listener.status().message())));
+      return CannotListen(kAdminListenKey, address,
+                          std::string(listener.status().message()));
     }
     const int port = (*listener)->port();
     names.push_back(port == 0 ? address : WithPort(address, port));

@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "actord/v1/actor_service.grpc.pb.h"
+#include "daemon/listening/cannot_listen.h"
+#include "daemon/listening/listen_check.h"
 #include "daemon/listening/open_listening.h"
 #include "daemon/settings/config_text.h"
-#include "daemon/settings/listen_check.h"
 #include "daemon/thread_check.h"
 #include "daemon/thread_reserve.h"
 #include "runtime/system/cgroup.h"
@@ -86,23 +86,29 @@ void SetLimits(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
 }
 
-absl::Status CannotListen(const std::string& address,
-                          const std::string& reason) {
-  return absl::UnavailableError(
-      absl::StrCat("cannot listen on ", address, ": ", reason));
-}
-
-// The addresses of gRPC and of the admin port.
-std::vector<std::string> AllAddresses(const Config& config) {
-  std::vector<std::string> all = config.listen;
-  all.insert(all.end(), config.admin_listen.begin(), config.admin_listen.end());
-  return all;
-}
-
-absl::Status CheckAddresses(const std::vector<std::string>& addresses) {
+absl::Status CheckAddresses(const std::string& key,
+                            const std::vector<std::string>& addresses) {
   for (const std::string& address : addresses) {
     const std::string reason = WhyNotListening(address);
-    if (!reason.empty()) return CannotListen(address, reason);
+    if (!reason.empty()) return CannotListen(key, address, reason);
+  }
+  return absl::OkStatus();
+}
+
+// Takes the locks of the Unix sockets among the addresses.
+absl::Status LockSockets(const std::string& key,
+                         const std::vector<std::string>& addresses,
+                         RpcServer::Reservation& reservation) {
+  for (const std::string& text : addresses) {
+    const auto address = ParseListenAddress(text);
+    if (!address.ok() || !address->is_unix) continue;
+    const std::string reason = WhyNoSocketPath(address->path);
+    if (!reason.empty()) return CannotListen(key, text, reason);
+    auto lock = SocketLock::Take(address->path);
+    if (!lock.ok()) {
+      return CannotListen(key, text, std::string(lock.status().message()));
+    }
+    reservation.push_back(*std::move(lock));
   }
   return absl::OkStatus();
 }
@@ -123,29 +129,18 @@ size_t RpcServer::MaxServerBytes(size_t request_bytes,
 
 absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
     const Config& config) {
-  absl::Status closed = CheckOpenListening(config);
-  if (!closed.ok()) return closed;
+  absl::Status status = CheckOpenListening(config);
+  if (status.ok()) status = CheckAddressList(config);
+  if (!status.ok()) return status;
   Reservation reservation;
-  const std::vector<std::string> all = AllAddresses(config);
-  for (auto it = all.begin(); it != all.end(); ++it) {
-    const auto address = ParseListenAddress(*it);
-    if (!address.ok() || !address->is_unix) continue;
-    if (std::find(all.begin(), it, *it) != it) {
-      const bool is_admin =
-          static_cast<size_t>(it - all.begin()) >= config.listen.size();
-      return absl::InvalidArgumentError(
-          absl::StrCat(is_admin ? "admin.listen: " : "server.listen: ", *it,
-                       " is listed twice"));
-    }
-    const std::string reason = WhyNoSocketPath(address->path);
-    if (!reason.empty()) return CannotListen(*it, reason);
-    auto lock = SocketLock::Take(address->path);
-    if (!lock.ok()) {
-      return CannotListen(*it, std::string(lock.status().message()));
-    }
-    reservation.push_back(*std::move(lock));
+  status = LockSockets(kListenKey, config.listen, reservation);
+  if (status.ok()) {
+    status = LockSockets(kAdminListenKey, config.admin_listen, reservation);
   }
-  absl::Status status = CheckAddresses(all);
+  if (status.ok()) status = CheckAddresses(kListenKey, config.listen);
+  if (status.ok()) {
+    status = CheckAddresses(kAdminListenKey, config.admin_listen);
+  }
   if (!status.ok()) return status;
   return reservation;
 }
@@ -153,7 +148,7 @@ absl::StatusOr<RpcServer::Reservation> RpcServer::Reserve(
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const Config& config, grpc::Service& service, Connections& connections,
     Reservation& reservation, TlsOffer* tls) {
-  absl::Status status = CheckAddresses(config.listen);
+  absl::Status status = CheckAddresses(kListenKey, config.listen);
   if (status.ok()) status = ThreadReserve::Fill();
   if (status.ok()) status = CheckThreads(ThreadsOfServer(), "gRPC's server");
   if (!status.ok()) return status;
@@ -192,7 +187,8 @@ absl::Status RpcServer::Listen(const Config& config) {
         address, {.mode = config.unix_mode, .group = config.unix_group});
     if (!port.ok()) {
       // Another program has taken the address since the check.
-      return CannotListen(address, std::string(port.status().message()));
+      return CannotListen(kListenKey, address,
+                          std::string(port.status().message()));
     }
     if (*port != 0) ports_.push_back(*port);
     addresses_.push_back(*port != 0 ? WithPort(address, *port) : address);

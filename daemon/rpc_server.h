@@ -28,10 +28,9 @@ class RpcServer {
   // The addresses of a configuration, including those of the admin port,
   // reserved against other daemons.
   using Reservation = std::vector<std::unique_ptr<SocketLock>>;
-  // UNAVAILABLE if the daemon cannot listen on an address; the message names
-  // the address and the reason. INVALID_ARGUMENT: CheckOpenListening refuses.
-  // INVALID_ARGUMENT: a Unix socket is listed twice. Blocks while names are
-  // looked up.
+  // UNAVAILABLE if the daemon cannot listen on an address: CannotListen.
+  // INVALID_ARGUMENT: CheckOpenListening or CheckAddressList refuses. Blocks
+  // while names are looked up.
   static absl::StatusOr<Reservation> Reserve(const Config& config);
   // The largest request that a server of this configuration takes.
   static size_t MaxRequestBytes(const Config& config);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/files/lock_holder.h"
 
 namespace actord::daemon {
 namespace {
@@ -50,10 +51,12 @@ absl::StatusOr<std::unique_ptr<SocketLock>> SocketLock::Take(
     if (descriptor < 0) return CannotLock(path, errno);
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
+      const std::string holder = runtime::LockHolder(descriptor);
       close(descriptor);
       if (error != EWOULDBLOCK) return CannotLock(path, error);
-      return absl::UnavailableError(absl::StrCat(
-          "another daemon serves there, or is about to: it holds ", path));
+      return absl::UnavailableError(
+          absl::StrCat("another daemon serves there, or is about to: it holds ",
+                       path, holder));
     }
     if (IsAt(path, descriptor)) {
       return std::unique_ptr<SocketLock>(

@@ -4,7 +4,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,14 +11,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "runtime/files/file_system.h"
+#include "runtime/files/lock_holder.h"
 
 namespace actord::runtime {
 
@@ -92,34 +90,6 @@ class PosixFile final : public File {
   // The path with which the file was opened.
   const std::string path_;
 };
-
-// " (PID 7, actord)": the holder of the flock of this file; empty: the system
-// does not know it, for example because the holder is in another container.
-std::string LockHolder(int descriptor) {
-  struct stat state = {};
-  if (fstat(descriptor, &state) != 0) return "";
-  std::ifstream locks("/proc/locks");
-  // 1: FLOCK  ADVISORY  WRITE 7 08:01:4242 0 EOF
-  const std::string file =
-      absl::StrFormat("%02x:%02x:%u", major(state.st_dev), minor(state.st_dev),
-                      static_cast<uint64_t>(state.st_ino));
-  std::string number;
-  std::string kind;
-  std::string ignored;
-  std::string mode;
-  int pid = 0;
-  std::string of;
-  while (locks >> number >> kind >> ignored >> mode >> pid >> of) {
-    std::getline(locks, ignored);
-    if (kind != "FLOCK" || of != file || pid <= 0) continue;
-    std::ifstream name(absl::StrCat("/proc/", pid, "/comm"));
-    std::string program;
-    std::getline(name, program);
-    return program.empty() ? absl::StrCat(" (PID ", pid, ")")
-                           : absl::StrCat(" (PID ", pid, ", ", program, ")");
-  }
-  return "";
-}
 
 class PosixLock final : public DirectoryLock {
  public:

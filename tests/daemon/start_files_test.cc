@@ -19,8 +19,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/exit_status.h"
+#include "daemon/listening/listen_check.h"
 #include "daemon/port_file.h"
-#include "daemon/settings/listen_check.h"
 #include "daemon/socket_lock.h"
 
 namespace actord::daemon {
@@ -250,7 +250,9 @@ TEST(ListenCheck, ReplacesAnAbandonedSocket) {
 
   const std::string file = directory.File("f");
   std::ofstream(file) << "precious";
-  EXPECT_EQ(WhyNotListening("unix:" + file), "Address already in use");
+  EXPECT_EQ(WhyNotListening("unix:" + file),
+            "a file that is no socket is there: remove it, or choose another "
+            "path");
   EXPECT_EQ(WhyNotListening("unix:" + directory.File("new")), "");
   EXPECT_FALSE(std::filesystem::exists(directory.File("new")));
 }

@@ -2,6 +2,7 @@
 log, and what it says when one of them is wrong."""
 
 import json
+import os
 import re
 import socket
 import stat
@@ -198,7 +199,8 @@ class Addresses(ConfigCase):
         done = run_actord("--listen", daemon.address)
         self.assert_fails(
             done, CANNOT_LISTEN,
-            f"cannot listen on {daemon.address}: Address already in use")
+            f"server.listen: cannot listen on {daemon.address}: Address already "
+            rf"in use by another program \(PID {daemon.process.pid}, actord\)")
         self.assertEqual(self.connect(daemon).run("echo", b"1").result.data,
                          b"1")
 
@@ -206,7 +208,12 @@ class Addresses(ConfigCase):
         with socket.create_server(("127.0.0.1", 0)) as server:
             address = f"127.0.0.1:{server.getsockname()[1]}"
             self.assert_fails(run_actord("--listen", address), CANNOT_LISTEN,
-                              "Address already in use")
+                              "Address already in use by another program "
+                              rf"\(PID {os.getpid()}, ")
+            self.assert_fails(run_actord("--admin-listen", address,
+                                         "--listen", "127.0.0.1:0"),
+                              CANNOT_LISTEN,
+                              f"admin.listen: cannot listen on {address}: ")
 
     def test_address_that_is_not_ours(self):
         self.assert_fails(run_actord("--listen", "192.0.2.1:7600",

@@ -1,4 +1,4 @@
-#include "daemon/settings/listen_check.h"
+#include "daemon/listening/listen_check.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -90,7 +90,8 @@ std::string WhyNoSocketPath(const std::string& path) {
   }
   struct stat status {};
   if (lstat(path.c_str(), &status) == 0 && !S_ISSOCK(status.st_mode)) {
-    return std::strerror(EADDRINUSE);
+    return "a file that is no socket is there: remove it, or choose another "
+           "path";
   }
   return "";
 }
