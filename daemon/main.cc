@@ -18,11 +18,13 @@
 #include "daemon/daemon.h"
 #include "daemon/descriptor_limit.h"
 #include "daemon/exit_status.h"
+#include "daemon/listening/cannot_listen.h"
 #include "daemon/listening/inherited_sockets.h"
 #include "daemon/listening/open_listening.h"
 #include "daemon/log/logging.h"
 #include "daemon/operations/memory_watch.h"
 #include "daemon/operations/restore_store.h"
+#include "daemon/operations/store/store_check.h"
 #include "daemon/plugins/plugin_trial.h"
 #include "daemon/problems/problem_list.h"
 #include "daemon/settings/command_line.h"
@@ -67,7 +69,8 @@ void AddInheritedSockets(const std::vector<int>& sockets, Config& config) {
   if (!sockets.empty() && config.listen_is_default) config.listen.clear();
 }
 
-// The checks of a start before it listens.
+// The checks of a start before it listens, without a lock or a bind. A store in
+// use is only noted, because a running daemon may use this configuration.
 absl::Status CheckStart(const Config& config) {
   ProblemList problems;
   if (!config.boot_tree.empty()) {
@@ -79,8 +82,15 @@ absl::Status CheckStart(const Config& config) {
   const runtime::Clock& clock = runtime::Clock::System();
   problems.Add(TlsReloader::Open(config.tls, silent, clock).status());
   problems.Add(CheckOpenListening(config));
+  problems.Add(CheckAddressList(config));
+  problems.Add(CheckSocketFolders(config));
   if (!config.auth_tokens.empty()) {
     problems.Add(AccessControl::Open(config, silent, clock).status());
+  }
+  const StoreCheck store = CheckStoreDirectory(config.store.directory);
+  problems.Add(store.status);
+  if (!store.in_use.empty()) {
+    std::fprintf(stderr, "actord: note: %s\n", store.in_use.c_str());
   }
   problems.Add(TryPlugins(config, silent));
   return problems.status();

@@ -135,8 +135,10 @@ const std::vector<PlainOption>& PlainOptions() {
       {"--version", "", "Print the version and exit."},
       {"--config", "PATH", "Configuration file in TOML. [env ACTORD_CONFIG]"},
       {"--check-config", "",
-       "Check the configuration, and if it is good load the plugins as a start "
-       "does. Report all errors of the step that fails, and exit."},
+       "Check the configuration, and if it is good, check the addresses, the "
+       "store and the files that it names, and load the plugins as a start "
+       "does. Report all errors of the step that fails, and exit. Changes "
+       "nothing."},
       {"--print-config", "",
        "Print the settings that would be in force, as TOML, and exit."},
       {"--restore", "DIR",
