@@ -15,6 +15,10 @@ namespace actord::daemon {
 
 namespace {
 
+std::string MessageOf(const absl::Status& status) {
+  return std::string(status.message());
+}
+
 // Checks the runtime's limits, some of which relate several values. Names the
 // origin of each single value that is wrong.
 void CheckLimits(std::vector<ConfigValue> values, ProblemList& problems) {
@@ -35,21 +39,21 @@ void CheckLimits(std::vector<ConfigValue> values, ProblemList& problems) {
           absl::StrCat("configuration: ", status.message())));
       return;
     }
-    problems.Add(absl::InvalidArgumentError(
-        absl::StrCat(culprit->origin, ": ", status.message())));
+    problems.Add(WrongValue(*culprit, MessageOf(status)));
     // The other values may be wrong, too.
     values.erase(culprit);
   }
 }
 
-// The origin of the value in force; the path if it is the default.
-std::string OriginOf(std::string_view path,
-                     const std::vector<ConfigValue>& values) {
-  std::string origin(path);
+// An error of the value in force, which may be the default.
+absl::Status WrongSetting(std::string_view path,
+                          const std::vector<ConfigValue>& values,
+                          std::string_view mistake) {
+  ConfigValue in_force{nullptr, {}, std::string(path)};
   for (const ConfigValue& value : values) {
-    if (value.key->path == path) origin = value.origin;
+    if (value.key->path == path) in_force = value;
   }
-  return origin;
+  return WrongValue(in_force, mistake);
 }
 
 absl::Status CheckAuth(const Config& config,
@@ -58,9 +62,9 @@ absl::Status CheckAuth(const Config& config,
   if (mode == AuthMode::kOff || !config.auth_tokens.empty()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(OriginOf("auth.mode", values), ": ",
-                   mode == AuthMode::kObserve ? "observe" : "enforce",
+  return WrongSetting(
+      "auth.mode", values,
+      absl::StrCat(mode == AuthMode::kObserve ? "observe" : "enforce",
                    " needs a file of tokens, auth.tokens; actorctl token new "
                    "makes one"));
 }
@@ -75,8 +79,7 @@ std::vector<ConfigValue> ApplyGoodValues(const std::vector<ConfigValue>& values,
     if (status.ok()) {
       good.push_back(value);
     } else {
-      problems.Add(absl::InvalidArgumentError(
-          absl::StrCat(value.origin, ": ", status.message())));
+      problems.Add(WrongValue(value, MessageOf(status)));
     }
   }
   return good;
@@ -102,6 +105,11 @@ std::vector<std::string> SetBy(const std::vector<ConfigValue>& values,
 }
 
 }  // namespace
+
+absl::Status WrongValue(const ConfigValue& value, std::string_view mistake) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(value.origin, ": ", std::string(mistake), value.in_line));
+}
 
 absl::Status ApplyConfigValues(const std::vector<ConfigValue>& values,
                                Config& config) {
@@ -155,9 +163,8 @@ absl::StatusOr<Config> LoadConfig(const std::string& file,
   }
   CheckLimits(values, problems);
   if (config.listen.empty()) {
-    problems.Add(absl::InvalidArgumentError(
-        absl::StrCat(OriginOf("server.listen", values),
-                     ": at least one address is needed")));
+    problems.Add(WrongSetting("server.listen", values,
+                              "at least one address is needed"));
   }
   problems.Add(CheckAuth(config, values));
   if (!problems.empty()) return problems.status();

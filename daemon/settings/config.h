@@ -210,7 +210,13 @@ struct ConfigValue {
   std::vector<std::string> texts;
   // For messages: "actord.toml:3: log.level", "--workers".
   std::string origin;
+  // For the end of a message: the column and the text of the line. "": the
+  // value is not from a file.
+  std::string in_line = {};
 };
+
+// "origin: mistake", and the place in the line.
+absl::Status WrongValue(const ConfigValue& value, std::string_view mistake);
 
 // Sets the values in their order; a later value replaces an earlier one. The
 // error has a line for each malformed value, with its origin.

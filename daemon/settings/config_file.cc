@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "daemon/settings/bounded_file.h"
 #include "daemon/settings/config_keys.h"
+#include "daemon/settings/config_place.h"
 #include "daemon/settings/config_text.h"
 #include "identity/names/nearest.h"
 #include "identity/toml_nesting.h"
@@ -33,38 +35,36 @@ std::optional<std::string> TextOf(const toml::node& node) {
   return std::nullopt;
 }
 
-absl::StatusOr<ConfigValue> ReadValue(const ConfigKey& key,
-                                      const toml::node& node,
-                                      std::string origin) {
-  ConfigValue value{&key, {}, std::move(origin)};
+// A value of another type than the key's. Shows the default, unless it is
+// empty.
+absl::Status WrongType(const ConfigValue& value, const char* expected) {
+  const std::string example = value.key->print(Config());
+  const bool is_empty = example == "\"\"" || example == "[]";
+  return WrongValue(
+      value, absl::StrCat("must be ", expected,
+                          is_empty ? "" : absl::StrCat(", such as ", example)));
+}
+
+// `value` has its place and no texts yet.
+absl::StatusOr<ConfigValue> ReadValue(ConfigValue value,
+                                      const toml::node& node) {
+  const ConfigKey& key = *value.key;
   if (key.is_flag) {
     const auto* const flag = node.as_boolean();
-    if (flag == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(value.origin, ": must be true or false"));
-    }
+    if (flag == nullptr) return WrongValue(value, "must be true or false");
     value.texts.emplace_back(flag->get() ? "true" : "false");
     return value;
   }
   if (!key.is_list) {
     const std::optional<std::string> text = TextOf(node);
-    if (!text.has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(value.origin, ": must be a string or a number"));
-    }
+    if (!text.has_value()) return WrongType(value, "a string or a number");
     value.texts.push_back(*text);
     return value;
   }
   const toml::array* const array = node.as_array();
-  if (array == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(value.origin, ": must be an array of strings"));
-  }
+  if (array == nullptr) return WrongType(value, "an array of strings");
   for (const toml::node& item : *array) {
-    if (!item.is_string()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(value.origin, ": must be an array of strings"));
-    }
+    if (!item.is_string()) return WrongType(value, "an array of strings");
     value.texts.push_back(item.as_string()->get());
   }
   return value;
@@ -84,9 +84,23 @@ bool IsSection(std::string_view name) {
       [name](const ConfigKey& key) { return SectionOf(key) == name; });
 }
 
-std::string DidYouMean(const std::string& meant) {
-  return meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?");
+std::string DidYouMean(const std::string& meant, const std::string& otherwise) {
+  return meant.empty() ? otherwise
+                       : absl::StrCat("; did you mean ", meant, "?");
 }
+
+std::string KnownSections() {
+  std::vector<std::string> sections;
+  for (const ConfigKey& key : ConfigKeys()) {
+    const std::string section = SectionOf(key);
+    if (sections.empty() || sections.back() != section) {
+      sections.push_back(section);
+    }
+  }
+  return absl::StrCat("; the sections are ", absl::StrJoin(sections, ", "));
+}
+
+constexpr char kListOfKeys[] = "; actord --print-config lists the keys";
 
 // A name without its section, or in a wrong section, means the key of that
 // name.
@@ -106,6 +120,19 @@ std::string NearestSection(std::string_view name) {
   return nearest.empty() ? "" : absl::StrCat("[", nearest, "]");
 }
 
+// The file, for messages.
+struct Reading {
+  std::string_view name;
+  std::vector<std::string_view> lines;
+
+  [[nodiscard]] std::string InLineOf(const toml::source_region& source) const {
+    const toml::source_position& begin = source.begin;
+    return begin.line == 0 || begin.line > lines.size()
+               ? ""
+               : InLine(lines[begin.line - 1], begin.column);
+  }
+};
+
 // A value of the file, or the error in its place.
 struct Setting {
   uint32_t line = 0;
@@ -114,33 +141,41 @@ struct Setting {
 
 // A key has two parts: a section and a name.
 void ReadSection(std::string_view section, const toml::table& table,
-                 std::string_view name, std::vector<Setting>& out) {
+                 const Reading& file, std::vector<Setting>& out) {
   for (const auto& [key_text, node] : table) {
     const std::string path =
         absl::StrCat(std::string(section), ".", std::string(key_text.str()));
-    const std::string place = Place(name, key_text.source());
+    const std::string place = Place(file.name, key_text.source());
     const ConfigKey* const key = FindConfigKey(path);
     const uint32_t line = key_text.source().begin.line;
     if (key == nullptr) {
-      out.push_back({line, absl::InvalidArgumentError(absl::StrCat(
-                               place, "unknown key ", path,
-                               DidYouMean(NearestKey(path, key_text.str()))))});
+      out.push_back(
+          {line, absl::InvalidArgumentError(absl::StrCat(
+                     place, "unknown key ", path,
+                     DidYouMean(NearestKey(path, key_text.str()), kListOfKeys),
+                     file.InLineOf(key_text.source())))});
       continue;
     }
-    out.push_back({line, ReadValue(*key, node, absl::StrCat(place, path))});
+    out.push_back({line, ReadValue({.key = key,
+                                    .texts = {},
+                                    .origin = absl::StrCat(place, path),
+                                    .in_line = file.InLineOf(node.source())},
+                                   node)});
   }
 }
 
 absl::Status UnknownPart(std::string_view part, bool is_section,
-                         const std::string& place) {
+                         const toml::source_region& source,
+                         const Reading& file) {
   const std::string text(part);
-  if (is_section) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(place, "unknown section [", text, "]",
-                     DidYouMean(NearestSection(part))));
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      place, "unknown key ", text, DidYouMean(NearestKey(part, part))));
+  const std::string what =
+      is_section
+          ? absl::StrCat("unknown section [", text, "]",
+                         DidYouMean(NearestSection(part), KnownSections()))
+          : absl::StrCat("unknown key ", text,
+                         DidYouMean(NearestKey(part, part), kListOfKeys));
+  return absl::InvalidArgumentError(
+      absl::StrCat(Place(file.name, source), what, file.InLineOf(source)));
 }
 
 }  // namespace
@@ -151,24 +186,26 @@ std::vector<ConfigValue> ReadConfigText(std::string_view text,
   const absl::Status nesting = identity::CheckTomlNesting(text, name);
   problems.Add(nesting);
   if (!nesting.ok()) return {};
+  const Reading file{name, LinesOf(text)};
   toml::table parsed;
   try {
     parsed = toml::parse(text, name);
     // Debian's library throws.
   } catch (const toml::parse_error& error) {
     problems.Add(absl::InvalidArgumentError(absl::StrCat(
-        Place(name, error.source()), std::string(error.description()))));
+        Place(name, error.source()), SyntaxMistake(error.description()),
+        file.InLineOf(error.source()))));
     return {};
   }
   std::vector<Setting> settings;
   for (const auto& [section, node] : parsed) {
     if (node.is_table() && IsSection(section.str())) {
-      ReadSection(section.str(), *node.as_table(), name, settings);
+      ReadSection(section.str(), *node.as_table(), file, settings);
       continue;
     }
-    settings.push_back({section.source().begin.line,
-                        UnknownPart(section.str(), node.is_table(),
-                                    Place(name, section.source()))});
+    settings.push_back(
+        {section.source().begin.line,
+         UnknownPart(section.str(), node.is_table(), section.source(), file)});
   }
   // toml++ sorts by name, but the errors should have the order of the lines.
   std::stable_sort(

@@ -15,7 +15,9 @@
 namespace actord::daemon {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
@@ -54,11 +56,14 @@ TEST(ConfigProblems, AreAllNamedWithTheirOrigins) {
                                    {"ACTORD_AUTH_MODE", "enforce"}})
                        .status()),
       ElementsAre(path + ":7: unknown key server.lisen; did you mean "
-                         "server.listen?",
-                  StartsWith(path + ":2: log.level: \"loud\" is not one of"),
-                  StartsWith(path + ":4: scheduler.workers: "),
+                         "server.listen? (column 1 of: lisen = 1)",
+                  AllOf(StartsWith(path + ":2: log.level: \"loud\" is not one"),
+                        EndsWith(" (column 9 of: level = \"loud\")")),
+                  AllOf(StartsWith(path + ":4: scheduler.workers: "),
+                        EndsWith(" (column 11 of: workers = 257)")),
                   StartsWith("ACTORD_BLOCKING_THREADS: "),
-                  path + ":6: server.listen: at least one address is needed",
+                  path + ":6: server.listen: at least one address is needed "
+                         "(column 10 of: listen = [])",
                   StartsWith("ACTORD_AUTH_MODE: enforce needs")));
   std::filesystem::remove(path);
 }
