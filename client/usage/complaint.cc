@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/usage/synonyms.h"
 #include "identity/names/nearest.h"
 
 namespace actord::client {
@@ -13,10 +14,6 @@ constexpr size_t kMaxRepeated = 200;
 
 std::string Quoted(const std::string& word) {
   return "\"" + word.substr(0, kMaxRepeated) + "\"";
-}
-
-std::string DidYouMean(const std::string& nearest) {
-  return nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";
 }
 
 std::vector<std::string> CommandNames(const CLI::App& app) {
@@ -80,8 +77,10 @@ std::string HelpFor(const CLI::App& command) {
 }
 
 std::string NoSuchCommand(const CLI::App& command, const std::string& word) {
+  const std::string same = CommandFor(command, word);
   return CommandWords(command) + " has no command " + Quoted(word) +
-         DidYouMean(identity::NearestName(word, CommandNames(command)));
+         (same.empty() ? identity::DidYouMean(word, CommandNames(command))
+                       : "; use \"" + same + "\"");
 }
 
 std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
@@ -92,7 +91,7 @@ std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
     if (word.size() < 2 || word.front() != '-' || word == "--") continue;
     const std::string name = OptionOf(word);
     return CommandWords(command) + " has no option " + Quoted(name) +
-           DidYouMean(identity::NearestName(name, OptionNames(command)));
+           identity::DidYouMean(name, OptionNames(command));
   }
   if (!command.get_subcommands(nullptr).empty()) {
     return NoSuchCommand(command, extra.front());

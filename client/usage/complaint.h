@@ -23,7 +23,8 @@ std::string HelpFor(const CLI::App& command);
 // has tried to parse the words.
 std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error);
 
-// For a word that is no command of `command`.
+// For a word that is no command of `command`: names the command for that word,
+// or the nearest one.
 std::string NoSuchCommand(const CLI::App& command, const std::string& word);
 
 }  // namespace actord::client

@@ -58,4 +58,10 @@ std::string NearestName(std::string_view typed,
   return nearest == nullptr ? "" : *nearest;
 }
 
+std::string DidYouMean(std::string_view typed,
+                       const std::vector<std::string>& known) {
+  const std::string nearest = NearestName(typed, known);
+  return nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";
+}
+
 }  // namespace actord::identity

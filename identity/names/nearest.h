@@ -16,4 +16,9 @@ namespace actord::identity {
 std::string NearestName(std::string_view typed,
                         const std::vector<std::string>& known);
 
+// "; did you mean "NAME"?" with the nearest name, for the end of a message; ""
+// if there is none.
+std::string DidYouMean(std::string_view typed,
+                       const std::vector<std::string>& known);
+
 }  // namespace actord::identity

@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "client/app.h"
 #include "client/cli/address.h"
+#include "client/usage/complaint.h"
+#include "client/usage/synonyms.h"
 #include "identity/names/nearest.h"
 #include "nlohmann/json.hpp"
 #include "tests/client/cli/cli_run.h"
@@ -52,8 +55,20 @@ TEST(Usage, MistakesAreNamedWithWhatMayBeMeant) {
            {{"subit", "greeter", "World"},
             "actorctl has no command \"subit\"; did you mean \"submit\"?\n"
             "Run \"actorctl help\".\n"},
+           {{"fruit", "1.2.3.4"},
+            "actorctl has no command \"fruit\"\nRun \"actorctl help\".\n"},
            {{"kill", "1.2.3.4"},
-            "actorctl has no command \"kill\"\nRun \"actorctl help\".\n"},
+            "actorctl has no command \"kill\"; use \"cancel\"\n"
+            "Run \"actorctl help\".\n"},
+           {{"run", "greeter", "World"},
+            "actorctl has no command \"run\"; use \"submit TYPE --wait\"\n"
+            "Run \"actorctl help\".\n"},
+           {{"schedule", "rm", "x"},
+            "actorctl schedule has no command \"rm\"; use \"remove\"\n"
+            "Run \"actorctl help schedule\".\n"},
+           {{"dead-letters", "rm", "x"},
+            "actorctl dead-letters has no command \"rm\"; use \"drop\"\n"
+            "Run \"actorctl help dead-letters\".\n"},
            {{"schedule", "ad", "x"},
             "actorctl schedule has no command \"ad\"; did you mean \"add\"?\n"
             "Run \"actorctl help schedule\".\n"},
@@ -77,6 +92,27 @@ TEST(Usage, MistakesAreNamedWithWhatMayBeMeant) {
     EXPECT_EQ(result.err, "actorctl: " + said);
     EXPECT_EQ(result.out, "");
   }
+}
+
+TEST(Synonyms, LeadToCommandsAndAreNone) {
+  VisitCommands([](const CLI::App& app) {
+    for (const auto& [typed, command] : Synonyms()) {
+      const std::string word(typed);
+      EXPECT_EQ(FindCommand(app, word), nullptr) << word;
+      EXPECT_EQ(CommandFor(app, word), std::string(command)) << word;
+    }
+    for (const char* word :
+         {"list", "kill", "start", "publish", "get", "rm", "tail", "log"}) {
+      EXPECT_NE(CommandFor(app, word), "") << word;
+    }
+    for (const auto& [typed, command] : SynonymsBelow()) {
+      bool is_used = false;
+      for (const CLI::App* below : app.get_subcommands(nullptr)) {
+        is_used |= CommandFor(*below, std::string(typed)) == command;
+      }
+      EXPECT_TRUE(is_used) << typed << " " << command;
+    }
+  });
 }
 
 TEST(Usage, HelpOfACommandIsThatOfItsOption) {
