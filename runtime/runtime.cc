@@ -107,6 +107,11 @@ absl::StatusOr<Pid> Runtime::FindName(std::string_view name,
   return core_->names.Find(owner, name);
 }
 
+std::vector<std::string> Runtime::NamesNear(std::string_view name,
+                                            Owner owner) const {
+  return core_->names.Near(owner, name);
+}
+
 std::vector<Pid> Runtime::GroupMembers(std::string_view group,
                                        Owner owner) const {
   return core_->groups.Members(owner, group);

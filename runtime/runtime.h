@@ -266,6 +266,10 @@ class Runtime {
   // none. Each owner has names of its own.
   [[nodiscard]] absl::StatusOr<Pid> FindName(
       std::string_view name, Owner owner = Owner::kNobody) const;
+  // Names of the owner's live processes around `name` in the order of the
+  // alphabet; see Names::Near.
+  [[nodiscard]] std::vector<std::string> NamesNear(std::string_view name,
+                                                   Owner owner) const;
   // The live members of the owner's group, in the order of their PIDs.
   [[nodiscard]] std::vector<Pid> GroupMembers(std::string_view group,
                                               Owner owner) const;

@@ -14,12 +14,16 @@
 #include "daemon/api/json_call.h"
 #include "daemon/api/routes/link_routes.h"
 #include "daemon/api/routes/short_routes.h"
+#include "identity/names/nearest.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
 namespace {
 
 constexpr std::string_view kOpenApiPath = "/openapi.json";
+// All paths of methods, and all other paths of calls, begin so.
+constexpr std::string_view kServicePaths = "/actord.";
+constexpr std::string_view kRoutePaths = "/v1/";
 constexpr std::string_view kEventsPath = "/v1/events";
 constexpr std::string_view kHistoryPath = "/v1/history";
 constexpr std::string_view kPublicationsPath = "/v1/publications";
@@ -104,6 +108,17 @@ absl::StatusOr<std::string> StreamRequestOf(const AdminRequest& request) {
   return fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// The method that may be meant, for the end of a message.
+std::string MeantMethod(const google::protobuf::ServiceDescriptor& service,
+                        const std::string& name) {
+  std::vector<std::string> known;
+  for (int i = 0; i < service.method_count(); ++i) {
+    known.push_back(service.method(i)->name());
+  }
+  const std::string meant = identity::DidYouMean(name, known);
+  return meant.empty() ? ": see /openapi.json" : meant;
+}
+
 absl::Status CheckConnect(const AdminRequest& request) {
   absl::Status status = CheckEncoding(request);
   if (!status.ok()) return status;
@@ -135,8 +150,8 @@ absl::StatusOr<std::unique_ptr<JsonApi>> JsonApi::Start(
 }
 
 bool JsonApi::Takes(std::string_view path) const {
-  return path == kOpenApiPath || StreamAt(path) != nullptr ||
-         path.starts_with(prefix_) || IsShortPath(path) || IsLink(path);
+  return path == kOpenApiPath || path.starts_with(kServicePaths) ||
+         path.starts_with(kRoutePaths) || IsLink(path);
 }
 
 size_t JsonApi::max_body_bytes() const {
@@ -165,9 +180,10 @@ const google::protobuf::MethodDescriptor* JsonApi::FindMethod(
   const std::string name = request.path.substr(prefix_.size());
   const auto* const method = service_.descriptor().FindMethodByName(name);
   if (method == nullptr) {
-    refusal = HttpError(kHttpNotFound, "unimplemented",
-                        absl::StrCat(service_.descriptor().full_name(),
-                                     " has no such method: see /openapi.json"));
+    refusal = HttpError(
+        kHttpNotFound, "unimplemented",
+        absl::StrCat(service_.descriptor().full_name(), " has no such method",
+                     MeantMethod(service_.descriptor(), name)));
     return nullptr;
   }
   if (method->client_streaming() || method->server_streaming()) {
@@ -212,9 +228,13 @@ std::shared_ptr<AdminCall> JsonApi::Begin(AdminRequest request, Done done) {
   if (IsLink(request.path)) {
     return BeginLink(std::move(request), std::move(done));
   }
-  return IsShortPath(request.path)
-             ? BeginShort(std::move(request), std::move(done))
-             : BeginMethod(std::move(request), std::move(done));
+  if (request.path.starts_with(prefix_)) {
+    return BeginMethod(std::move(request), std::move(done));
+  }
+  if (IsShortPath(request.path)) {
+    return BeginShort(std::move(request), std::move(done));
+  }
+  return Answered(done, NoSuchRoute(request.path));
 }
 
 std::shared_ptr<AdminCall> JsonApi::BeginShort(AdminRequest request,

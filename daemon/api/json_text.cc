@@ -6,10 +6,14 @@
 #include <google/protobuf/util/type_resolver.h>
 #include <google/protobuf/util/type_resolver_util.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "identity/names/nearest.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
@@ -32,11 +36,32 @@ std::string TypeUrl(std::string_view full_name) {
   return absl::StrCat(kTypePrefix, "/", std::string(full_name));
 }
 
+// The names in JSON of the fields of the message at `path`, which is written as
+// in "messages[0].payload". Empty: the path leads to no message.
+std::vector<std::string> FieldsAt(const google::protobuf::Descriptor* message,
+                                  std::string_view path) {
+  while (!path.empty() && message != nullptr) {
+    const std::string_view part = path.substr(0, path.find('.'));
+    path.remove_prefix(std::min(path.size(), part.size() + 1));
+    const std::string name(part.substr(0, part.find('[')));
+    const auto* field = message->FindFieldByCamelcaseName(name);
+    if (field == nullptr) field = message->FindFieldByName(name);
+    message = field == nullptr ? nullptr : field->message_type();
+  }
+  std::vector<std::string> names;
+  for (int i = 0; message != nullptr && i < message->field_count(); ++i) {
+    names.push_back(message->field(i)->json_name());
+  }
+  return names;
+}
+
 // The parser's messages are "(messages[0]) bad: Cannot find field." for a field
 // that does not exist, "(priority): invalid value \"x\" for type TYPE_INT32",
 // and else a sentence, which may be followed by a part of the text. The path is
 // left out at the top of the request.
-absl::Status Explain(const std::string& parsed, const std::string& type) {
+absl::Status Explain(const std::string& parsed,
+                     const google::protobuf::Descriptor& message) {
+  const std::string& type = message.full_name();
   constexpr absl::string_view kUnknown = ": Cannot find field.";
   const std::string line = absl::StrReplaceAll(
       parsed.substr(0, parsed.find('\n')), {{"type.googleapis.com/", ""}});
@@ -55,7 +80,9 @@ absl::Status Explain(const std::string& parsed, const std::string& type) {
                kMaxFieldBytes);
     return runtime::InvalidField(
         field, runtime::reason::kInvalidField,
-        absl::StrCat(field, " is not a field of ", type));
+        absl::StrCat(field, " is not a field of ", type,
+                     identity::DidYouMean({rest.data(), rest.size()},
+                                          FieldsAt(&message, path))));
   }
   if (path.empty()) {
     return runtime::InvalidField(
@@ -71,10 +98,11 @@ absl::Status Explain(const std::string& parsed, const std::string& type) {
 
 absl::Status ReadJson(std::string_view text,
                       google::protobuf::Message* message) {
-  const std::string& type = message->GetDescriptor()->full_name();
+  const google::protobuf::Descriptor& type = *message->GetDescriptor();
   std::string bytes;
-  const auto read = protojson::JsonToBinaryString(
-      Resolver(), TypeUrl(type), {text.data(), text.size()}, &bytes);
+  const auto read =
+      protojson::JsonToBinaryString(Resolver(), TypeUrl(type.full_name()),
+                                    {text.data(), text.size()}, &bytes);
   if (!read.ok()) {
     const auto said = read.message();
     return Explain(std::string(said.data(), said.size()), type);

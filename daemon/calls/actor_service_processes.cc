@@ -29,7 +29,7 @@ void ActorService::Submit(const Caller& caller, v1::SubmitRequest& request,
                      WriteSubmitted(*pid, duplicate, delivered, &response);
                    }
                    answer.Finish(pid.ok() ? pid.status()
-                                          : NameNearType(pid.status(), catalog),
+                                          : NameNearest(pid.status(), catalog),
                                  response);
                  });
 }

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "absl/strings/str_cat.h"
+#include "identity/names/nearest.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
@@ -13,7 +15,15 @@ absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
   const std::optional<runtime::Owner> owner =
       address.owner ? access.FindOwner(*address.owner) : access.owner();
   // No process has the owner kAny: the name is not found.
-  return runtime.FindName(address.name, owner.value_or(runtime::Owner::kAny));
+  absl::StatusOr<runtime::Pid> pid =
+      runtime.FindName(address.name, owner.value_or(runtime::Owner::kAny));
+  if (pid.ok() || !owner) return pid;
+  // Names of other owners are no help, and must not be told.
+  const std::string meant = identity::DidYouMean(
+      address.name, runtime.NamesNear(address.name, *owner));
+  if (meant.empty()) return pid;
+  return runtime::Error(pid.status().code(), runtime::ReasonOf(pid.status()),
+                        absl::StrCat(pid.status().message(), meant));
 }
 
 absl::Status NoMembers() {

@@ -1,6 +1,9 @@
 #include "daemon/plugins/near_type.h"
 
+#include <actord/text.h>
+
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -8,27 +11,51 @@
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
+namespace {
 
-absl::Status NameNearType(const absl::Status& refusal,
-                          const runtime::Catalog& catalog) {
-  if (runtime::ReasonOf(refusal) != runtime::reason::kUnknownProcessType) {
-    return refusal;
+std::vector<std::string> TypesIn(const runtime::Catalog& catalog) {
+  std::vector<std::string> names;
+  for (const runtime::ProcessType* type : catalog.process_types()) {
+    names.push_back(type->name);
   }
-  // The request may be gone. The message quotes the type.
+  return names;
+}
+
+// The methods of the type that the message names: "process type NAME has no".
+std::vector<std::string> MethodsIn(const runtime::Catalog& catalog,
+                                   std::string_view message) {
+  constexpr std::string_view kBefore = "process type ";
+  std::vector<std::string> names;
+  if (!message.starts_with(kBefore)) return names;
+  message.remove_prefix(kBefore.size());
+  const runtime::ProcessType* const type =
+      catalog.FindProcessType(message.substr(0, message.find(' ')));
+  if (type == nullptr) return names;
+  const actord_process_type& descriptor = *type->descriptor;
+  for (size_t i = 0; i < descriptor.method_count; ++i) {
+    names.push_back(ToUtf8(descriptor.methods[i].name));
+  }
+  return names;
+}
+
+}  // namespace
+
+absl::Status NameNearest(const absl::Status& refusal,
+                         const runtime::Catalog& catalog) {
+  const std::string reason = runtime::ReasonOf(refusal);
+  const bool is_type = reason == runtime::reason::kUnknownProcessType;
+  if (!is_type && reason != runtime::reason::kUnknownMethod) return refusal;
+  // The request may be gone. The message quotes the name.
   const std::string message(refusal.message());
   const size_t begin = message.find('"') + 1;
   const size_t end = message.rfind('"');
   if (begin == 0 || end <= begin) return refusal;
-  std::vector<std::string> known;
-  for (const runtime::ProcessType* type : catalog.process_types()) {
-    known.push_back(type->name);
-  }
-  const std::string meant =
-      identity::NearestName(message.substr(begin, end - begin), known);
+  const std::string meant = identity::DidYouMean(
+      message.substr(begin, end - begin),
+      is_type ? TypesIn(catalog) : MethodsIn(catalog, message));
   if (meant.empty()) return refusal;
-  return runtime::Error(refusal.code(), runtime::reason::kUnknownProcessType,
-                        absl::StrCat(message.substr(0, end + 1),
-                                     "; did you mean \"", meant, "\"?"));
+  return runtime::Error(refusal.code(), reason,
+                        absl::StrCat(message.substr(0, end + 1), meant));
 }
 
 }  // namespace actord::daemon

@@ -1,4 +1,4 @@
-// Names the process type that a client may have meant.
+// Names the process type or the method that a client may have meant.
 //
 // Thread-safety: a pure function over the types in force.
 #pragma once
@@ -8,9 +8,10 @@
 
 namespace actord::daemon {
 
-// If `refusal` is an UNKNOWN_PROCESS_TYPE and the type resembles a type in
-// force, the same error with the name of that type. Otherwise `refusal`.
-absl::Status NameNearType(const absl::Status& refusal,
-                          const runtime::Catalog& catalog);
+// If `refusal` is an UNKNOWN_PROCESS_TYPE or an UNKNOWN_METHOD and the name
+// resembles a type in force or a method of the type, the same error with that
+// name. Otherwise `refusal`.
+absl::Status NameNearest(const absl::Status& refusal,
+                         const runtime::Catalog& catalog);
 
 }  // namespace actord::daemon

@@ -98,7 +98,7 @@ void SubmitStream::Answered(size_t slot,
   std::unique_ptr<v1::Refusal> refusal;
   if (!pid.ok()) {
     refusal = std::make_unique<v1::Refusal>();
-    WriteRefusal(NameNearType(pid.status(), catalog_), refusal.get());
+    WriteRefusal(NameNearest(pid.status(), catalog_), refusal.get());
   }
   bool asks = false;
   {

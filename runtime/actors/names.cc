@@ -132,6 +132,28 @@ absl::StatusOr<Pid> Names::Find(Owner owner, std::string_view name) const {
                             ToAbsl(CutUtf8(name, kMaxNameBytes)), "\""));
 }
 
+std::vector<std::string> Names::Near(Owner owner, std::string_view name) const {
+  std::vector<std::string> near;
+  const MutexLock lock(mutex_);
+  const auto add = [&](const Holders::value_type& held) {
+    if (processes_.Lives(held.second.pid)) near.push_back(held.first.text);
+  };
+  const auto middle = holders_.lower_bound(OwnedNameView{owner, name});
+  auto it = middle;
+  for (size_t i = 0; i < kMaxNear && it != holders_.begin(); ++i) {
+    --it;
+    if (it->first.owner != owner) break;
+    add(*it);
+  }
+  it = middle;
+  for (size_t i = 0;
+       i < kMaxNear && it != holders_.end() && it->first.owner == owner; ++i) {
+    add(*it);
+    ++it;
+  }
+  return near;
+}
+
 NamePage Names::List(Owner by, std::string_view prefix, uint64_t first_sequence,
                      size_t page_size) const {
   NamePage page;

@@ -43,6 +43,7 @@ class Names {
  public:
   // Maximum number of names of one process.
   static constexpr size_t kMaxOfProcess = 64;
+  static constexpr size_t kMaxNear = 16;
 
   explicit Names(const ProcessTable& processes) : processes_(processes) {}
   Names(const Names&) = delete;
@@ -65,6 +66,10 @@ class Names {
   // NAME_NOT_FOUND: no live process of the owner holds the name.
   [[nodiscard]] absl::StatusOr<Pid> Find(Owner owner,
                                          std::string_view name) const;
+  // Names of live processes of the owner that stand around `name` in the order
+  // of the alphabet: at most kMaxNear before it, and as many after it.
+  [[nodiscard]] std::vector<std::string> Near(Owner owner,
+                                              std::string_view name) const;
   // One of the names that the process holds; nullopt: it holds none.
   [[nodiscard]] std::optional<std::string> NameOf(const Pid& pid) const;
   // The names that the process holds, at most `max`. The name that it has held

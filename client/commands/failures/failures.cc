@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
+#include "client/commands/known_type.h"
 #include "client/output/message_json.h"
 #include "client/output/step_text.h"
 #include "client/output/text.h"
@@ -121,6 +122,9 @@ ExitStatus RunFailures(Invocation& invocation, const FailuresOptions& options) {
     }
   }
   writer.Finish();
+  if (writer.empty() && !options.type.empty()) {
+    WarnOfUnknownType(invocation, options.type, "");
+  }
   invocation.SayEmpty(writer, "no process has failed, or none matches");
   return ExitStatus::kDone;
 }

@@ -9,6 +9,7 @@
 #include "daemon/api/http_fields.h"
 #include "daemon/api/json_text.h"
 #include "daemon/wire/proto_check.h"
+#include "identity/names/nearest.h"
 
 namespace actord::daemon {
 namespace {
@@ -55,7 +56,8 @@ absl::Status ReadQueryFields(const std::string& query,
   for (const auto& [name, value] : *parameters) {
     if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) {
       return Wrong(ToUtf8(name, kMaxNameBytes),
-                   "is not a parameter of this route");
+                   "is not a parameter of this route" +
+                       identity::DidYouMean(name, allowed));
     }
     if (name == "label") {
       absl::Status status = AddLabel(*request, value, fields);

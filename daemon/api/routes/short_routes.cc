@@ -1,5 +1,6 @@
 #include "daemon/api/routes/short_routes.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "daemon/api/http_fields.h"
 #include "daemon/api/http_status.h"
 #include "daemon/api/routes/short_forms.h"
+#include "identity/names/nearest.h"
 
 namespace actord::daemon {
 namespace {
@@ -97,6 +99,35 @@ std::vector<std::string> SegmentsOf(std::string_view path) {
   return segments;
 }
 
+// The texts that a route may have in the second segment after the prefix.
+std::vector<std::string> SecondSegments(std::string_view prefix) {
+  std::vector<std::string> texts;
+  for (const Route& route : kRoutes) {
+    if (route.prefix == prefix && route.count > 1) {
+      texts.emplace_back(route.segments[1]);
+    }
+  }
+  return texts;
+}
+
+// The part of the path that may be meant, for the end of a message.
+std::string MeantPart(std::string_view path) {
+  static const auto& tops = *new std::vector<std::string>{
+      "processes", "yields", "calls", "events", "history", "publications"};
+  const std::vector<std::string> parts = absl::StrSplit(
+      absl::string_view(path.data(), path.size()), absl::ByChar('/'));
+  // "", "v1", the top, its segments.
+  constexpr size_t kTop = 2;
+  constexpr size_t kSecond = 4;
+  if (parts.size() <= kTop || parts[1] != "v1") return "";
+  if (std::find(tops.begin(), tops.end(), parts[kTop]) == tops.end()) {
+    return identity::DidYouMean(parts[kTop], tops);
+  }
+  if (parts.back().empty()) return ": leave out the slash at its end";
+  if (parts.size() <= kSecond) return "";
+  return identity::DidYouMean(parts[kSecond], SecondSegments(PrefixOf(path)));
+}
+
 // The route; null: `refusal` is the answer.
 const Route* FindRoute(const AdminRequest& request, std::string_view prefix,
                        const std::vector<std::string>& segments,
@@ -110,8 +141,7 @@ const Route* FindRoute(const AdminRequest& request, std::string_view prefix,
     if (route.method == "GET") allowed.emplace_back("HEAD");
   }
   if (allowed.empty()) {
-    refusal = HttpError(kHttpNotFound, "unimplemented",
-                        "there is no such route: see /openapi.json");
+    refusal = NoSuchRoute(request.path);
     return nullptr;
   }
   std::string list = absl::StrJoin(allowed, ", ");
@@ -145,6 +175,13 @@ absl::StatusOr<std::optional<absl::Duration>> TakeWait(
 }
 
 }  // namespace
+
+AdminAnswer NoSuchRoute(std::string_view path) {
+  const std::string meant = MeantPart(path);
+  return HttpError(kHttpNotFound, "unimplemented",
+                   absl::StrCat("there is no such route",
+                                meant.empty() ? ": see /openapi.json" : meant));
+}
 
 bool IsShortPath(std::string_view path) { return !PrefixOf(path).empty(); }
 

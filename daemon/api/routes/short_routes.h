@@ -34,6 +34,10 @@ struct ShortCall {
   absl::Duration patience;
 };
 
+// The refusal of a path of the API that no route has. It names the part of a
+// path that may be meant.
+AdminAnswer NoSuchRoute(std::string_view path);
+
 // Whether the path may be one of a short route.
 bool IsShortPath(std::string_view path);
 

@@ -32,7 +32,7 @@ class RunWait::Run : public std::enable_shared_from_this<Run> {
   void Submitted(const absl::StatusOr<runtime::Pid>& pid, bool duplicate,
                  bool delivered) {
     if (!pid.ok()) {
-      end_.Finish(Below("submit", NameNearType(pid.status(), parts_.catalog)),
+      end_.Finish(Below("submit", NameNearest(pid.status(), parts_.catalog)),
                   {});
       return;
     }

@@ -46,7 +46,7 @@ void StartOrCall::Submitted(const absl::StatusOr<runtime::Pid>& pid) {
       MayTryAgain()) {
     return Try();
   }
-  end_->Finish(Below("start_if_absent", NameNearType(pid.status(), catalog_)),
+  end_->Finish(Below("start_if_absent", NameNearest(pid.status(), catalog_)),
                {});
 }
 

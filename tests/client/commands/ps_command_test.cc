@@ -50,6 +50,12 @@ TEST_F(PsCommand, UnknownTypeIsReportedIfNoProcessMatches) {
   const CliResult result = Run({"ps", "--type", "nope"});
   EXPECT_EQ(result.status, ExitStatus::kDone);
   EXPECT_THAT(result.err, HasSubstr("the daemon has no process type \"nope\""));
+  for (const char* command : {"ps", "failures"}) {
+    EXPECT_THAT(Run({command, "--type", "ordre"}).err,
+                HasSubstr("has no process type \"ordre\"; did you mean "
+                          "\"order\"?"))
+        << command;
+  }
   Add("q-1");
   EXPECT_EQ(Run({"ps", "--type", "nope"}).err, "");
 }

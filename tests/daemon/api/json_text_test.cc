@@ -23,6 +23,12 @@ TEST(JsonText, MistakesNameTheirField) {
   for (const Case& one : {
            Case{R"({"no": 1})", "no", "no is not a field of actord.v1.Submit"},
            Case{R"({"input": {"no": 1}})", "input.no", "input.no is not"},
+           Case{R"({"proccessType": "a"})", "proccessType",
+                "SubmitRequest; did you mean \"processType\"?"},
+           Case{R"({"input": {"dta": "a"}})", "input.dta",
+                "SubmitRequest; did you mean \"data\"?"},
+           Case{R"({"messages": [{"payload": {"datta": ""}}]})",
+                "messages[0].payload.datta", "did you mean \"data\"?"},
            Case{R"({"messages": [{}, {"no": 1}]})", "messages[1].no", "is not"},
            Case{R"({"priority": "high"})", "priority", "\"high\""},
            Case{R"({"onNameConflict": "MAYBE"})", "on_name_conflict", "MAYBE"},

@@ -106,6 +106,25 @@ TEST_F(ServiceTest, SubmitNamesTheTypeThatWasMeant) {
   }
 }
 
+TEST_F(ServiceTest, SubmitNamesTheMethodThatWasMeant) {
+  for (const auto& [method, text] : std::map<std::string, std::string>{
+           {"rnu",
+            "process type counter has no method \"rnu\"; did you mean "
+            "\"run\"?"},
+           {"nosuch",
+            "process type counter has no method \"nosuch\"; GetStatus lists "
+            "its "
+            "methods"}}) {
+    v1::SubmitRequest request;
+    request.set_process_type("counter");
+    request.set_method(method);
+    v1::SubmitResponse response;
+    const grpc::Status status = Submit(request, response);
+    EXPECT_EQ(status.error_message(), text);
+    EXPECT_EQ(ReasonIn(status), "UNKNOWN_METHOD");
+  }
+}
+
 TEST_F(ServiceTest, RefusesAPayloadAboveTheLimit) {
   v1::SubmitRequest request;
   request.set_process_type("echo");

@@ -118,6 +118,7 @@ class EventsTest(EventsCase):
         refused = self.open(Api(self.port))
         self.assertEqual(refused.answer.status, 401)
         for query, says in (("?no=1", "no is not a field of"),
+                            ("?processTpe=a", r'did you mean \"processType\"?'),
                             ("?parentPid=x", "parent_pid"),
                             ("?processType=a&processType=b", "given twice"),
                             ("?resumeToken=x&resume_token=x", "given twice"),

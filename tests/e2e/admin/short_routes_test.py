@@ -214,6 +214,24 @@ class ShortRoutesTest(EmptyCase):
                      PROCESSES + pid + "/messages", PROCESSES + pid + "/call/a/b",
                      YIELDS + "t", YIELDS + "t/none"):
             self.assertEqual(api.raw(path).status, 404, path)
+        for path, meant in (
+                ("/v1/proceses/counter", '"processes"?'), ("/v1/yeilds", '"yields"?'),
+                (PROCESSES + pid + "/outcom", '"outcome"?'),
+                (PROCESSES + pid + "/mesages/add", '"messages"?'),
+                (YIELDS + "t/reslt", '"result"?'),
+                ("/v1/processes/", "leave out the slash at its end"),
+                ("/v1/fruit", ": see /openapi.json"),
+                ("/actord.v1.ActorService/Sumbit", '"Submit"?'),
+                ("/actord.v2.ActorService/Submit", ": see /openapi.json")):
+            answer = api.raw(path)
+            self.assertEqual((answer.status, answer.json["code"]),
+                             (404, "unimplemented"), path)
+            self.assertTrue(answer.json["message"].endswith(meant), answer)
+        for path, meant in ((PROCESSES + "conter", '"counter"?'),
+                            (PROCESSES + "counter?methd=x", '"method"?'),
+                            (PROCESSES + "counter?method=rnu", '"run"?')):
+            answer = api.raw(path)
+            self.assertIn("; did you mean " + meant, answer.json["message"])
         for path, headers, reason in (
                 (PROCESSES + "counter?input=x", {}, "INVALID_FIELD"),
                 (PROCESSES + "counter?name=a&name=b", {}, "INVALID_ARGUMENT"),

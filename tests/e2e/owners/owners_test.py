@@ -209,6 +209,31 @@ class Pids(Tenants):
         self.assertIn("RESULT_NOT_KEPT", str(of_foreign))
 
 
+class NearNames(Tenants):
+    """A name that nobody holds: the error names a near name, of the same owner."""
+
+    def test_are_those_of_the_owner_alone(self):
+        self.bob.submit("counter", b"1", name="my-plugin")
+
+        def said(actor, name):
+            with self.assertRaises(grpc.RpcError) as caught:
+                actor.process(name)
+            refusal = refusal_of(caught.exception)
+            self.assertEqual(refusal.reason, "NAME_NOT_FOUND")
+            return refusal.message
+
+        nobody = 'no process holds the name "my-plugn"'
+        meant = nobody + '; did you mean "my-plugin"?'
+        self.assertEqual(said(self.bob, "@my-plugn"), meant)
+        self.assertEqual(said(self.alice, "@my-plugn"), nobody)
+        self.assertEqual(said(self.alice, "@my-plugn@bob"), nobody)
+        self.assertEqual(said(self.admin, "@my-plugn"), nobody)
+        self.assertEqual(said(self.admin, "@my-plugn@bob"), meant)
+        self.alice.submit("counter", b"1", name="my-plugs")
+        self.assertIn('"my-plugs"?', said(self.alice, "@my-plugn"))
+        self.assertEqual(said(self.bob, "@my-plugn"), meant)
+
+
 class Sight(Tenants):
 
     def test_of_an_administrator_is_all_with_the_owners(self):

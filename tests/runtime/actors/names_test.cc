@@ -51,6 +51,27 @@ class Named : public ToldTest {
   }
 };
 
+TEST_F(Named, NearNamesAreThoseOfTheOwnerAround) {
+  Start();
+  Begin("c");
+  EXPECT_THAT(core().names.Near(Owner::kNobody, "x"), IsEmpty());
+  for (int i = 0; i < 40; ++i) {
+    const std::string who = i % 2 == 0 ? "a" : "b";
+    EXPECT_EQ(Register("n" + std::to_string(100 + i), who), "");
+  }
+  EXPECT_EQ(Register("z", "c"), "");
+  const auto near = core().names.Near(Owner::kNobody, "n120");
+  EXPECT_EQ(near.size(), 2 * Names::kMaxNear);
+  EXPECT_EQ(near.front(), "n119");
+  EXPECT_EQ(near[Names::kMaxNear], "n120");
+  EXPECT_EQ(
+      core().names.Near(Owner::kNobody, "zz"),
+      std::vector<std::string>({"z", "n139", "n138", "n137", "n136", "n135",
+                                "n134", "n133", "n132", "n131", "n130", "n129",
+                                "n128", "n127", "n126", "n125"}));
+  EXPECT_THAT(core().names.Near(Owner{7}, "n120"), IsEmpty());
+}
+
 TEST_F(Named, OneProcessHoldsAName) {
   Start();
   EXPECT_EQ(HolderOfName("x"), "NAME_NOT_FOUND");
