@@ -1,5 +1,6 @@
 // actorctl work
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,6 +24,8 @@ namespace {
 // sysexits.h.
 constexpr int kDoNotRetry = 65;
 constexpr int kMaxConcurrency = 1000;
+// In a table. Unit: characters.
+constexpr size_t kMaxErrorWidth = 120;
 
 struct WorkOptions {
   std::vector<std::string> commands;
@@ -42,10 +45,23 @@ std::string LastLine(std::string text) {
   return OneLine(line == std::string::npos ? text : text.substr(line + 1));
 }
 
+// " (SIGKILL)"; "" for a number that is no signal.
+std::string NameOfSignal(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return name == nullptr ? "" : std::string(" (SIG") + name + ")";
+}
+
 std::string WhyItFailed(const ChildEnd& end) {
-  std::string why = end.signal != 0
-                        ? "ended by signal " + std::to_string(end.signal)
-                        : "exit status " + std::to_string(end.exit_status);
+  // A shell exits so for a program that a signal has ended.
+  constexpr int kEndedBySignal = 128;
+  std::string why =
+      end.signal != 0
+          ? "ended by signal " + std::to_string(end.signal) +
+                NameOfSignal(end.signal)
+          : "exit status " + std::to_string(end.exit_status) +
+                (end.exit_status > kEndedBySignal
+                     ? NameOfSignal(end.exit_status - kEndedBySignal)
+                     : "");
   const std::string said = LastLine(end.errors);
   return said.empty() ? why : why + ": " + said;
 }
@@ -122,15 +138,19 @@ Item ReportItem(const TaskReport& report) {
                   json["reason"] = report.refusal.reason();
                   json["message"] = report.refusal.message();
                 }
+                if (!report.error.empty()) json["error"] = report.error;
                 return json;
               },
           .name = [&report] { return report.task.token(); },
           .cells =
               [&report] {
                 return std::vector<std::string>{
-                    EndOf(report), report.task.command(),
-                    std::to_string(report.task.attempt()), report.task.token(),
-                    report.task.pid()};
+                    EndOf(report),
+                    report.task.command(),
+                    std::to_string(report.task.attempt()),
+                    report.task.token(),
+                    report.task.pid(),
+                    OneLine(report.error, kMaxErrorWidth)};
               }};
 }
 
@@ -140,7 +160,8 @@ ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
                      {.heading = "COMMAND"},
                      {.heading = "ATTEMPT", .number = true},
                      {.heading = "TOKEN"},
-                     {.heading = "PID", .wide_only = true}});
+                     {.heading = "PID", .wide_only = true},
+                     {.heading = "ERROR"}});
   WorkerOptions worker_options;
   worker_options.commands = options.commands;
   worker_options.name = options.name;
@@ -192,7 +213,8 @@ seconds later.
 
 Prints a line for each finished task. END is how the daemon took the answer: ACCEPTED, FAILED
 (counted, and retried if attempts are left), DUPLICATE, CONFLICT, SUPERSEDED, EXPIRED,
-UNKNOWN, REFUSED; or CANCELLED or LOST if there was no answer. Runs until it is interrupted
+UNKNOWN, REFUSED; or CANCELLED or LOST if there was no answer. ERROR has the exit status or
+the signal of PROGRAM, and the last line of its standard error. Runs until it is interrupted
 (130), then finishes the running tasks; a second interruption ends it at once. work retries a
 lost connection.
 

@@ -137,7 +137,8 @@ void HeldTasks::OnAnswer(const v1::TaskAnswer& answer, absl::Time now) {
                                       : TaskReport::End::kAnswered,
           .failed = failed,
           .answer = answer.answer(),
-          .refusal = refusal});
+          .refusal = refusal,
+          .error = held.outcome ? held.outcome->error.message() : ""});
 }
 
 void HeldTasks::Refuse(HeldTask& held, const v1::TaskRefusal& refusal,

@@ -146,7 +146,8 @@ void Worker::Work::Note(const TaskReport& report) {
                      .end = report.end,
                      .failed = report.failed,
                      .answer = report.answer,
-                     .refusal = report.refusal}});
+                     .refusal = report.refusal,
+                     .error = report.error}});
 }
 
 void Worker::Work::TellNoted() {

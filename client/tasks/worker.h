@@ -71,6 +71,8 @@ struct TaskReport {
   v1::CompleteYieldResponse::Answer answer =
       v1::CompleteYieldResponse::ANSWER_UNSPECIFIED;
   v1::TaskRefusal refusal;
+  // Why the attempt failed; "": it has a result, or no outcome.
+  std::string error = {};
 };
 
 struct WorkerOptions {

@@ -76,8 +76,8 @@ class WorkCommand(CliCase):
             'echo "$ACTORD_TASK_COMMAND $ACTORD_TASK_PID $ACTORD_TASK_ATTEMPT '
             '$ACTORD_TASK_MAX_ATTEMPTS $ACTORD_TASK_CONTENT_TYPE '
             '$ACTORD_TASK_IDEMPOTENCY_KEY $ACTORD_TASK_TOKEN"')
-        self.assertRegex(table, r"(?m)^END +COMMAND +ATTEMPT +TOKEN\n"
-                                r"ACCEPTED +manual.do +1 +\S+$")
+        self.assertRegex(table, r"(?m)^END +COMMAND +ATTEMPT +TOKEN +ERROR\n"
+                                r"ACCEPTED +manual.do +1 +\S+ *$")
         said = self.answer(self.actor.wait(pid))["payload"].split()
         self.assertEqual(said[:4], ["manual.do", pid, "1", "2"])
         self.assertRegex(said[4], r"^\w+/\w+$")
@@ -88,12 +88,30 @@ class WorkCommand(CliCase):
         lines = self.output(
             "work", "manual.*", "--count", "2", "-o", "jsonl",
             "--exec", "echo first >&2; echo 'no paper' >&2; exit 7")
-        self.assertEqual([json.loads(line)["end"]
-                          for line in lines.splitlines()], ["FAILED"] * 2)
+        self.assertEqual([(told["end"], told["error"])
+                          for told in map(json.loads, lines.splitlines())],
+                         [("FAILED", "exit status 7: no paper")] * 2)
         self.assertEqual(self.answer(self.actor.wait(pid)), {
             "code": "UNKNOWN",
             "message": "manual.do failed after 2 attempts: "
                        "exit status 7: no paper"})
+
+    def test_the_line_of_a_failure_says_why(self):
+        long = "x" * 500
+        for program, why in (
+                ("printf 'no \\033[2Jpaper\\n' >&2; exit 7",
+                 r"exit status 7: no \?\[2Jpaper"),
+                ("sh -c 'kill -9 $$'; exit $?", r"exit status 137 \(SIGKILL\).*"),
+                ("kill -9 $$", r"ended by signal 9 \(SIGKILL\)"),
+                (f"echo {long} >&2; exit 65", r"exit status 65: x{80,120}\.\.\.")):
+            self.yielding()
+            table = self.output("work", "manual.*", "--count", "1", "--exec",
+                                program)
+            self.assertRegex(table, rf"(?m)^\S+ +manual.do +1 +\S+ +{why} *$")
+            self.assertNotIn("\x1b", table)
+            if "65" not in program:  # the second attempt
+                self.output("work", "manual.*", "--count", "1", "--exec",
+                            "true")
 
     def test_exit_status_65_is_final(self):
         pid = self.yielding()
