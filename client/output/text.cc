@@ -72,16 +72,21 @@ std::string WithThousands(uint64_t number) {
 }
 
 std::string ShortBytes(uint64_t bytes) {
-  static constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return std::to_string(bytes) + " B";
+  static constexpr std::array kUnits = {"KiB", "MiB", "GiB",
+                                        "TiB", "PiB", "EiB"};
+  // The numbers that need no fourth digit when they are rounded.
+  constexpr double kMaxWhole = 999.5;
+  constexpr double kMaxWithTenths = 99.95;
+  if (bytes <= 999) return std::to_string(bytes) + " B";
   double value = static_cast<double>(bytes) / 1024;
   size_t unit = 0;
-  while (value >= 1024 && unit + 1 < kUnits.size()) {
+  while (value >= kMaxWhole && unit + 1 < kUnits.size()) {
     value /= 1024;
     ++unit;
   }
   std::array<char, 32> buffer;
-  std::snprintf(buffer.data(), buffer.size(), "%.1f %s", value, kUnits[unit]);
+  std::snprintf(buffer.data(), buffer.size(), "%.*f %s",
+                value < kMaxWithTenths ? 1 : 0, value, kUnits[unit]);
   return buffer.data();
 }
 

@@ -26,7 +26,7 @@ std::string Rfc3339(absl::Time time);
 // 1234567 as "1,234,567".
 std::string WithThousands(uint64_t number);
 
-// 3145728 as "3.0 MiB".
+// 3145728 as "3.0 MiB"; at most three digits: "999 B", "99.9 KiB", "100 KiB".
 std::string ShortBytes(uint64_t bytes);
 
 // True for a character that acts on a terminal beyond its own cell, or is

@@ -50,10 +50,19 @@ TEST(WithThousands, GroupsDigits) {
 }
 
 TEST(ShortBytes, PicksTheUnit) {
-  EXPECT_EQ(ShortBytes(1023), "1023 B");
+  EXPECT_EQ(ShortBytes(999), "999 B");
+  EXPECT_EQ(ShortBytes(1000), "1.0 KiB");
   EXPECT_EQ(ShortBytes(1024), "1.0 KiB");
   EXPECT_EQ(ShortBytes(3 << 20), "3.0 MiB");
-  EXPECT_EQ(ShortBytes(UINT64_MAX), "16777216.0 TiB");
+  EXPECT_EQ(ShortBytes(UINT64_MAX), "16.0 EiB");
+}
+
+TEST(ShortBytes, HasAtMostThreeDigits) {
+  EXPECT_EQ(ShortBytes(102'348), "99.9 KiB");
+  EXPECT_EQ(ShortBytes(102'400), "100 KiB");
+  EXPECT_EQ(ShortBytes(1'023'487), "999 KiB");
+  EXPECT_EQ(ShortBytes(1'023'488), "1.0 MiB");
+  EXPECT_EQ(ShortBytes(1'073'531'000), "1.0 GiB");
 }
 
 TEST(OneLine, ReplacesCharactersThatMoveTheCursor) {
