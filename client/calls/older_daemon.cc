@@ -1,6 +1,7 @@
 #include "client/calls/older_daemon.h"
 
 #include "absl/strings/str_cat.h"
+#include "client/calls/error.h"
 
 namespace actord::client {
 namespace {
@@ -62,6 +63,15 @@ absl::Status CheckSubmitted(const v1::SubmitRequest& request,
                    absl::StrCat("process ", response.pid(), " has none"));
   }
   return absl::OkStatus();
+}
+
+absl::Status ExplainUnstarted(const v1::CallRequest& request,
+                              const absl::Status& error) {
+  if (!request.has_start_if_absent() ||
+      DetailsOf(error).reason != "NAME_NOT_FOUND") {
+    return error;
+  }
+  return Ignored("a start by a call", std::string(error.message()));
 }
 
 absl::Status CheckCancelled(const v1::CancelRequest& request,

@@ -19,6 +19,11 @@ namespace actord::client {
 absl::Status CheckSubmitted(const v1::SubmitRequest& request,
                             const v1::SubmitResponse& response);
 
+// `error`, or that start_if_absent is ignored: a daemon that knows the field
+// starts a process where an older one answers NAME_NOT_FOUND.
+absl::Status ExplainUnstarted(const v1::CallRequest& request,
+                              const absl::Status& error);
+
 // OK, or the deadline is ignored: the process was asked to end, and the daemon
 // will not terminate it.
 absl::Status CheckCancelled(const v1::CancelRequest& request,

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/calls/older_daemon.h"
 #include "client/cli/bulk_items.h"
 #include "client/cli/input.h"
 #include "client/commands/commands.h"
@@ -72,7 +73,9 @@ ExitStatus RunCall(Invocation& invocation, const CallFlags& options) {
   const absl::Status start = ReadStart(invocation, options, request);
   if (!start.ok()) return invocation.Fail(start);
   const auto response = invocation.client().Call(request, invocation.Quick());
-  if (!response.ok()) return invocation.Fail(response.status());
+  if (!response.ok()) {
+    return invocation.Fail(ExplainUnstarted(request, response.status()));
+  }
   if (!options.message_id.empty() &&
       response->receipt() == v1::RECEIPT_UNSPECIFIED) {
     invocation.Complain(

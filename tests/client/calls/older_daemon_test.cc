@@ -5,6 +5,9 @@
 
 #include <string>
 
+#include "actord/v1/stream.pb.h"
+#include "client/calls/error.h"
+
 namespace actord::client {
 namespace {
 
@@ -34,6 +37,23 @@ TEST(OlderDaemon, AnswersASubmissionWithoutAReceipt) {
   response.set_delivered(false);
   response.set_receipt(v1::RECEIPT_MEMORY);
   EXPECT_TRUE(CheckSubmitted(request, response).ok());
+}
+
+TEST(OlderDaemon, DoesNotStartTheHolderOfAName) {
+  v1::Refusal refusal;
+  refusal.set_code(static_cast<int>(absl::StatusCode::kNotFound));
+  refusal.set_reason("NAME_NOT_FOUND");
+  refusal.set_message("no process holds the name \"x\"");
+  const absl::Status absent = FromRefusal(refusal);
+  v1::CallRequest request;
+  EXPECT_EQ(ExplainUnstarted(request, absent), absent);
+  request.mutable_start_if_absent()->set_process_type("counter");
+  ExpectIgnored(ExplainUnstarted(request, absent), "a start by a call");
+  EXPECT_THAT(std::string(ExplainUnstarted(request, absent).message()),
+              HasSubstr(": no process holds the name \"x\""));
+  refusal.set_reason("UNKNOWN_PROCESS_TYPE");
+  const absl::Status other = FromRefusal(refusal);
+  EXPECT_EQ(ExplainUnstarted(request, other), other);
 }
 
 TEST(OlderDaemon, AnswersACancelWithoutAReceipt) {
