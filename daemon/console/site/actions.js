@@ -1,8 +1,8 @@
 // Buttons that change something: each asks before, and shows the lines for a shell
 // that do the same.
 import { Component, html } from "./html.js";
-import { call } from "./api.js";
-import { curl } from "./commands.js";
+import { call, token } from "./api.js";
+import { TOKEN_FILE, curl } from "./commands.js";
 import { ErrorBox } from "./polled.js";
 import { shown } from "./text.js";
 
@@ -88,6 +88,7 @@ export class Ask extends Component {
           <p class="quiet">The same from a shell:</p>
           <${Line} label="actorctl" text=${action.command(values)} />
           <${Line} label="curl" text=${curl(action.method, request)} />
+          ${token() && html`<p class="quiet">In the line for curl, replace ${TOKEN_FILE} with the path of the file that holds your token. actorctl takes the path with --token-file.</p>`}
           ${error && html`<${ErrorBox} error=${error} />`}
           <p role="status">${said}</p>
           <div class="buttons">

@@ -39,12 +39,15 @@ export const actorctlWith = (payload, words, options = []) =>
     ? `printf %s ${quoted(payload)} | ${actorctl(...words, "-", ...options)}`
     : actorctl(...words, payload, ...options);
 
+// Stands for the file with the user's token, whose path the page does not know.
+export const TOKEN_FILE = "token.file";
+
 /**
  * The token is never part of the line.
  * @param {string} method @param {object} request @returns {string}
  */
 export function curl(method, request) {
   const url = new URL(`../actord.v1.ActorService/${method}`, document.baseURI);
-  const auth = token() ? ' -H "Authorization: Bearer $(cat token.file)"' : "";
+  const auth = token() ? ` -H "Authorization: Bearer $(cat ${TOKEN_FILE})"` : "";
   return `curl -H 'Content-Type: application/json'${auth} -d ${quoted(JSON.stringify(request))} ${quoted(url.href)}`;
 }

@@ -12,7 +12,7 @@ const cutAction = (client) => ({
   method: "CutClient",
   isDangerous: true,
   request: () => ({ connection: client.connection }),
-  command: () => actorctl("clients", "cut", client.connection),
+  command: () => actorctl("clients", "--cut", client.connection),
   said: () => "The connection is cut. The client may connect again.",
 });
 

@@ -37,5 +37,11 @@ export async function linesForTheShellAreQuoted(kit) {
   assert.equal(line, `printf %s $'@/etc/passwd\\x0a\\U0000202e' | actorctl send ${kit.order.pids.heir} - '--topic=it'\\''s; $(reboot)'`);
   const curl = await page.getByRole("region", { name: "curl" }).textContent();
   assert.doesNotMatch(curl, new RegExp(kit.order.tokens.admin));
+  assert.match(curl, /\$\(cat token\.file\)/);
+  await page.getByText("replace token.file with the path of the file that holds your token").waitFor();
+  await page.keyboard.press("Escape");
+  await kit.show(page, "clients");
+  await page.getByRole("button", { name: "Cut" }).first().click();
+  assert.match(await page.getByRole("region", { name: "actorctl" }).textContent(), /^actorctl clients --cut \d+$/);
   await page.keyboard.press("Escape");
 }
