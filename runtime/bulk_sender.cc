@@ -17,6 +17,11 @@ constexpr size_t kMaxInputBytes = 1 << 20;
 
 }  // namespace
 
+BulkSender::BulkSender(Runtime& runtime, WhenBehind when_behind)
+    : core_(*runtime.core_),
+      when_behind_(when_behind),
+      lane_(core_.spare_lanes) {}
+
 BulkSender::~BulkSender() {
   ACTORD_ASSERT(!HasWaiting(), "bulk_sender.h: no message waits for Flush");
   Show();
@@ -32,7 +37,7 @@ absl::Status BulkSender::SendNow(const Pid& to, const Message& message,
                                  Owner by, uint64_t* position,
                                  const RequestId* id) {
   absl::Status status =
-      core_.SendFromOutside(by, to, message, &ready_, id).Tell(position);
+      core_.SendFromOutside(by, to, message, &lane_, id).Tell(position);
   // RESOURCE_EXHAUSTED mostly means a full mailbox.
   Count(message.payload.bytes.size(), absl::IsResourceExhausted(status));
   return status;
@@ -50,7 +55,7 @@ absl::Status BulkSender::Add(const Pid& to, const Message& message, Owner by,
   if (!status.ok()) return status;
   if (!inputs_) {
     inputs_.emplace(*core_.durable, *core_.durable_inputs, core_.delivery,
-                    core_.lane);
+                    lane_.lane());
   }
   status = inputs_->Add(by, to, message, item);
   // The process gets the messages that were held back, so that it can empty its
@@ -64,7 +69,7 @@ absl::Status BulkSender::Add(const Pid& to, const Message& message, Owner by,
 void BulkSender::Flush(Refused refused) {
   if (!inputs_) return;
   const uint64_t position = inputs_->Send(
-      ready_, [this](size_t bytes) { Count(bytes, /*is_full=*/false); },
+      lane_.ready(), [this](size_t bytes) { Count(bytes, /*is_full=*/false); },
       refused);
   position_ = std::max(position_, position);
 }
@@ -78,7 +83,7 @@ void BulkSender::Count(size_t bytes, bool is_full) {
 }
 
 void BulkSender::Show() {
-  core_.scheduler.EnqueueAll(ready_);
+  core_.scheduler.EnqueueAll(lane_.ready());
   sends_ = 0;
   bytes_ = 0;
 }

@@ -19,6 +19,7 @@
 #include "runtime/delivery/delivery.h"
 #include "runtime/durable/input_batch.h"
 #include "runtime/runtime.h"
+#include "runtime/scheduler/spare_lanes.h"
 
 namespace actord::runtime {
 
@@ -35,8 +36,7 @@ class BulkSender {
       absl::FunctionRef<void(uint64_t item, const absl::Status& why)>;
 
   explicit BulkSender(Runtime& runtime,
-                      WhenBehind when_behind = WhenBehind::kRefuse)
-      : core_(*runtime.core_), when_behind_(when_behind) {}
+                      WhenBehind when_behind = WhenBehind::kRefuse);
   // Enqueues the remaining processes. Destroy the sender right after the last
   // send, because the processes of the last batch wait for that.
   // Precondition: no message waits for Flush.
@@ -73,7 +73,7 @@ class BulkSender {
 
   Runtime::Core& core_;
   const WhenBehind when_behind_;
-  ReadyList ready_;
+  TakenLane lane_;
   // Sends and their bytes since the last Show.
   size_t sends_ = 0;
   size_t bytes_ = 0;

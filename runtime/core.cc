@@ -72,6 +72,7 @@ Runtime::Core::Core(const RuntimeOptions& resolved, const Catalog& known)
                                 : std::make_unique<ParkedProcesses>(
                                       options.store->journal(), scheduler)),
       lane(buffers, Lane::Use::kShared),
+      spare_lanes(buffers),
       delivery(processes, scheduler, limits),
       durable_inputs(durable == nullptr ? nullptr
                                         : std::make_unique<DurableInputs>(
@@ -263,22 +264,6 @@ absl::Status Runtime::Core::CheckMessage(const Message& message) const {
   return status;
 }
 
-Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
-                                    const Message& message, ReadyList* ready,
-                                    const RequestId* id) {
-  const absl::Status status = CheckMessage(message);
-  if (!status.ok()) return {status};
-  if (IsHomePid(to) && durable != nullptr) {
-    return durable_inputs->SendAll(by, to, {&message, 1}, lane, ready,
-                                   {.id = id});
-  }
-  Envelope* const envelope =
-      Traced(lane.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
-                              ToAbi(message.payload)),
-             ActingTrace::Here(), lane);
-  return {delivery.SendOrExplain(by, to, envelope, lane, ready)};
-}
-
 Sent Runtime::Core::SendAllFromOutside(Owner by, const Pid& to,
                                        const std::vector<Message>& messages,
                                        const RequestId* id) {
@@ -348,7 +333,7 @@ uint64_t Runtime::Core::LiveVolatile() const {
 }
 
 uint64_t Runtime::Core::Sum(Counter Counters::*counter) const {
-  uint64_t sum = (lane.counters().*counter).Get();
+  uint64_t sum = (lane.counters().*counter).Get() + spare_lanes.Sum(counter);
   for (size_t i = 0; i < threads.size(); ++i) {
     sum += (threads.at(i).lane.counters().*counter).Get();
   }

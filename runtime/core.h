@@ -34,6 +34,7 @@
 #include "runtime/runtime.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/scheduler/shutdown_orders.h"
+#include "runtime/scheduler/spare_lanes.h"
 #include "runtime/shutdown.h"
 #include "runtime/system/sip_hash.h"
 #include "runtime/system/thread.h"
@@ -66,10 +67,11 @@ class Runtime::Core {
                          const std::vector<OwnQuotas>& own);
   // The errors of a message from outside that do not depend on its receiver.
   [[nodiscard]] absl::Status CheckMessage(const Message& message) const;
-  // Called on a thread that runs no workers. `ready`: see Delivery.
-  // `id`: the message id, kept by the record of the message; null: none.
+  // Called on a thread that runs no workers. `taken`: the lane of a thread that
+  // sends many messages; null: the shared lane. `id`: the message id, kept by
+  // the record of the message; null: none. (runtime.cc)
   Sent SendFromOutside(Owner by, const Pid& to, const Message& message,
-                       ReadyList* ready, const RequestId* id = nullptr);
+                       TakenLane* taken, const RequestId* id = nullptr);
   // The messages of a Submit: all or none; at most Activity::kMaxChain.
   // `id`: the request id; null: none.
   Sent SendAllFromOutside(Owner by, const Pid& to,
@@ -145,6 +147,7 @@ class Runtime::Core {
   Scheduler scheduler;
   const std::unique_ptr<ParkedProcesses> parked;  // null: there is no store
   Lane lane;  // for all threads that run no workers
+  SpareLanes spare_lanes;
   Delivery delivery;
   const std::unique_ptr<DurableInputs> durable_inputs;
   const std::unique_ptr<LetterJournal> letter_journal;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/core.h"
+#include "runtime/delivery/traced_events.h"
 #include "runtime/effects/call_handle.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/cpu_count.h"
@@ -91,6 +92,24 @@ void Runtime::WhenDurable(uint64_t position,
 void Runtime::WhenDurableHere(uint64_t position,
                               absl::AnyInvocable<void() &&> then) const {
   core_->WhenDurableHere(position, std::move(then));
+}
+
+Sent Runtime::Core::SendFromOutside(Owner by, const Pid& to,
+                                    const Message& message, TakenLane* taken,
+                                    const RequestId* id) {
+  const absl::Status status = CheckMessage(message);
+  if (!status.ok()) return {status};
+  Lane& used = taken == nullptr ? lane : taken->lane();
+  ReadyList* const ready = taken == nullptr ? nullptr : &taken->ready();
+  if (IsHomePid(to) && durable != nullptr) {
+    return durable_inputs->SendAll(by, to, {&message, 1}, used, ready,
+                                   {.id = id});
+  }
+  Envelope* const envelope =
+      Traced(used.NewEnvelope(ACTORD_EVENT_MESSAGE, message.topic,
+                              ToAbi(message.payload)),
+             ActingTrace::Here(), used);
+  return {delivery.SendOrExplain(by, to, envelope, used, ready)};
 }
 
 absl::Status Runtime::Send(const Pid& to, const Message& message, Owner by,

@@ -1,7 +1,7 @@
 // A thread's resources for acting on processes: memory caches, counters, and
 // the queue for the processes that it makes ready. Each thread that runs
 // workers has a lane of its own, without locks. All other threads share one
-// lane, with a short lock.
+// lane, with a short lock, or take a spare lane for a while (spare_lanes.h).
 //
 // Thread-safety: a thread's own lane belongs to that thread; any thread may use
 // the shared lane.

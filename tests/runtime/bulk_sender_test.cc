@@ -88,6 +88,20 @@ TEST_F(BulkSenderTest, WorkersSeeOneReceiverBeforeTheSenderGoes) {
       << "a single one is not shown";
 }
 
+// Each sender counts in a lane of its own, which the next sender takes over.
+TEST_F(BulkSenderTest, EachMessageIsCountedAtOnce) {
+  Start({});
+  const Pid pid = Receivers(1).front();
+  const uint64_t before = runtime_->Stats().messages_sent;
+  for (uint64_t round = 1; round <= 3; ++round) {
+    BulkSender one(*runtime_);
+    BulkSender other(*runtime_);
+    ASSERT_TRUE(one.Send(pid, {"n", {}}).ok());
+    ASSERT_TRUE(other.Send(pid, {"n", {}}).ok());
+    EXPECT_EQ(runtime_->Stats().messages_sent, before + 2 * round);
+  }
+}
+
 TEST_F(BulkSenderTest, RefusesAsSendDoes) {
   RuntimeOptions options;
   options.max_payload_bytes = 10;
