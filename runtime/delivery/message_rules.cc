@@ -1,4 +1,3 @@
-// performance-notes: Marks not measured alone.
 #include "runtime/delivery/message_rules.h"
 
 #include <actord/text.h>
@@ -20,10 +19,7 @@ absl::Status CheckLabel(std::string_view field, std::string_view what,
 
 }  // namespace
 
-absl::Status CheckMemory(const LiveLimits& limits) {
-  if (!limits.memory_low()) [[likely]] {
-    return absl::OkStatus();
-  }
+absl::Status MemoryLow(const LiveLimits& limits) {
   limits.CountRefusedForMemory();
   return Retryable(absl::StatusCode::kResourceExhausted, reason::kMemoryLow,
                    "the daemon has little memory left: it refuses new "
@@ -44,8 +40,8 @@ absl::Status CheckPayloadSize(std::string_view field,
   return CheckLabel(field, "content type", View(payload.content_type));
 }
 
-absl::Status CheckMessage(std::string_view payload_field,
-                          const Message& message, PayloadLimit limit) {
+absl::Status CheckEachPart(std::string_view payload_field,
+                           const Message& message, PayloadLimit limit) {
   absl::Status status = CheckPayloadSize(payload_field, message.payload, limit);
   status.Update(CheckLabel("topic", "topic", message.topic));
   return status;

@@ -5,6 +5,8 @@
 // Thread-safety: any thread.
 #pragma once
 
+#include <actord/text.h>
+
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -13,9 +15,13 @@
 
 namespace actord::runtime {
 
+// The error of CheckMemory. Counts it.
+absl::Status MemoryLow(const LiveLimits& limits);
 // MEMORY_LOW, which is counted, if little memory is left. The same rule holds
 // for each process, message and call from outside.
-absl::Status CheckMemory(const LiveLimits& limits);
+inline absl::Status CheckMemory(const LiveLimits& limits) {
+  return limits.memory_low() ? MemoryLow(limits) : absl::OkStatus();
+}
 
 // PAYLOAD_TOO_LARGE if the payload is larger than the limit, INVALID_FIELD if
 // its content type is longer than kMaxLabelBytes; `field` is the field of the
@@ -29,9 +35,18 @@ inline absl::Status CheckPayloadSize(std::string_view field,
   return CheckPayloadSize(field, ToAbi(payload), limit);
 }
 
+// The error of CheckMessage, if there is one.
+absl::Status CheckEachPart(std::string_view payload_field,
+                           const Message& message, PayloadLimit limit);
 // The rule of CheckPayloadSize for the payload, and INVALID_FIELD if the topic
-// is longer than kMaxLabelBytes.
-absl::Status CheckMessage(std::string_view payload_field,
-                          const Message& message, PayloadLimit limit);
+// is longer than kMaxLabelBytes. (Inline, because each message from outside
+// comes here.)
+inline absl::Status CheckMessage(std::string_view payload_field,
+                                 const Message& message, PayloadLimit limit) {
+  const bool fits = message.payload.bytes.size() <= limit.max_bytes() &&
+                    message.payload.content_type.size() <= kMaxLabelBytes &&
+                    message.topic.size() <= kMaxLabelBytes;
+  return fits ? absl::OkStatus() : CheckEachPart(payload_field, message, limit);
+}
 
 }  // namespace actord::runtime

@@ -25,8 +25,7 @@ void AddMessages(const std::vector<Message>& messages,
 absl::StatusOr<bool> ProcessAdmission::IsDurable(const SubmitRequest& request,
                                                  const Pid& parent) const {
   if (!request.durable) {
-    return request.durable_if_possible && durable_ != nullptr &&
-           parent.empty() && CanBeDurable(request.process_type);
+    return parent.empty() && CanBeDurable(request.process_type);
   }
   if (durable_ == nullptr) {
     return Error(absl::StatusCode::kFailedPrecondition, reason::kDurabilityOff,

@@ -223,7 +223,10 @@ void ProcessAdmission::SubmitNow(const SubmitRequest& request,
                                  const Pid& parent, bool keep_result,
                                  Admitted done) {
   bool durable = false;
-  if (request.durable || request.durable_if_possible) [[unlikely]] {
+  // Without a store, a request that leaves the choice to the daemon asks
+  // nothing.
+  if (request.durable || (request.durable_if_possible && durable_ != nullptr))
+      [[unlikely]] {
     const absl::StatusOr<bool> answer = IsDurable(request, parent);
     if (!answer.ok()) {
       std::move(done)(answer.status());

@@ -76,8 +76,8 @@ class ProcessAdmission {
   // Refuses a process for its name, when the holder is durable, or at once
   // because it cannot be durable.
   [[gnu::noinline]] void RefuseName(Admitted&& done, absl::Status status) const;
-  // Whether the process is to be durable. DURABILITY_OFF, NOT_DURABLE_TYPE: the
-  // request is impossible.
+  // Whether the process is to be durable, if the request demands or permits it.
+  // DURABILITY_OFF, NOT_DURABLE_TYPE: the request is impossible.
   [[gnu::noinline]] absl::StatusOr<bool> IsDurable(const SubmitRequest& request,
                                                    const Pid& parent) const;
   // Makes the reserved process durable, and registers its name. Returns the
