@@ -48,9 +48,10 @@ absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
                                          const Access& access,
                                          std::string_view field,
                                          const std::string& text) {
-  absl::StatusOr<Address> address = ReadAddress(field, text);
-  if (!address.ok()) return std::move(address).status();
-  return Resolve(runtime, access, *address);
+  Address address;
+  absl::Status status = ReadAddress(field, text, address);
+  if (!status.ok()) return status;
+  return Resolve(runtime, access, address);
 }
 
 absl::Status ResolveName(const runtime::Runtime& runtime, const Access& access,

@@ -13,16 +13,14 @@ namespace actord::daemon {
 namespace {
 
 // Reads @ or #, a name, and perhaps @ and an owner.
-absl::StatusOr<Address> ReadName(std::string_view field,
-                                 const std::string& text) {
-  Address address;
+absl::Status ReadName(std::string_view field, const std::string& text,
+                      Address& to) {
   // A name has no @.
   const size_t end = text.find('@', 1);
-  address.name = text.substr(1, end == std::string::npos ? end : end - 1);
-  if (end != std::string::npos) address.owner = text.substr(end + 1);
-  if (IsName(address.name) &&
-      (!address.owner || address.owner->size() <= kMaxNameBytes)) {
-    return address;
+  to.name = text.substr(1, end == std::string::npos ? end : end - 1);
+  if (end != std::string::npos) to.owner = text.substr(end + 1);
+  if (IsName(to.name) && (!to.owner || to.owner->size() <= kMaxNameBytes)) {
+    return absl::OkStatus();
   }
   return runtime::InvalidField(
       field, runtime::reason::kInvalidPid,
@@ -63,9 +61,9 @@ absl::Status Below(std::string_view field, const absl::Status& status) {
       absl::StrCat(names_field ? prefix : "", status.message()));
 }
 
-absl::StatusOr<Address> ReadAddress(std::string_view field,
-                                    const std::string& text) {
-  if (!text.empty() && text.front() == '@') return ReadName(field, text);
+absl::Status ReadAddress(std::string_view field, const std::string& text,
+                         Address& to) {
+  if (!text.empty() && text.front() == '@') return ReadName(field, text, to);
   if (IsGroup(text)) {
     return runtime::InvalidField(
         field, runtime::reason::kInvalidPid,
@@ -73,11 +71,10 @@ absl::StatusOr<Address> ReadAddress(std::string_view field,
                      ": # and a name mean a group, and only Send takes a "
                      "group: give a PID, or @ and the name of a process"));
   }
-  absl::StatusOr<runtime::Pid> pid = ReadPid(field, text);
-  if (!pid.ok()) return std::move(pid).status();
-  Address address;
-  address.pid = *pid;
-  return address;
+  const absl::StatusOr<runtime::Pid> pid = ReadPid(field, text);
+  if (!pid.ok()) return pid.status();
+  to.pid = *pid;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
@@ -91,11 +88,10 @@ bool IsGroup(const std::string& text) {
   return !text.empty() && text.front() == '#';
 }
 
-absl::StatusOr<Address> ReadReceiver(const std::string& text) {
-  if (!IsGroup(text)) return ReadAddress("pid", text);
-  absl::StatusOr<Address> group = ReadName("pid", text);
-  if (group.ok()) group->is_group = true;
-  return group;
+absl::Status ReadReceiver(const std::string& text, Address& to) {
+  if (!IsGroup(text)) return ReadAddress("pid", text, to);
+  to.is_group = true;
+  return ReadName("pid", text, to);
 }
 
 }  // namespace actord::daemon

@@ -42,16 +42,17 @@ struct Address {
   std::optional<std::string> owner = std::nullopt;
   bool is_group = false;  // `name` is the name of a group
 };
-// Reads a PID, or @ and a name, or @, a name, @ and an owner. Refuses a group.
-// `field` is the name of the field for the error.
-absl::StatusOr<Address> ReadAddress(std::string_view field,
-                                    const std::string& text);
+// Reads a PID, or @ and a name, or @, a name, @ and an owner, into `to`, which
+// is a new Address. Refuses a group. `field` is the name of the field for the
+// error.
+absl::Status ReadAddress(std::string_view field, const std::string& text,
+                         Address& to);
 
 // Whether the text can only be the address of a group: it begins with #.
 bool IsGroup(const std::string& text);
 // ReadAddress of the field `pid` of a message, which may go to a group: # and a
 // name, or #, a name, @ and an owner.
-absl::StatusOr<Address> ReadReceiver(const std::string& text);
+absl::Status ReadReceiver(const std::string& text, Address& to);
 // `field` is the name of the field for the error.
 absl::StatusOr<runtime::Pid> ReadPid(std::string_view field,
                                      const std::string& text);

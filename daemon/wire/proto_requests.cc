@@ -170,14 +170,11 @@ absl::StatusOr<runtime::SubmitRequest> ReadSubmit(
   }
 }
 
-// Reads the fields that SendRequest and CallRequest share.
+// Reads the fields that SendRequest and CallRequest share, except the address.
 template <typename Request>
-absl::Status ReadMessageTo(Request* request,
-                           const runtime::PayloadLimit& payload_limit,
-                           absl::StatusOr<Address> address, Address& to,
-                           runtime::Message& message) {
-  if (!address.ok()) return std::move(address).status();
-  to = *std::move(address);
+absl::Status TakeMessage(Request* request,
+                         const runtime::PayloadLimit& payload_limit,
+                         runtime::Message& message) {
   absl::Status status =
       CheckLength("topic", request->topic(), kMaxClientLabelBytes);
   if (status.ok() && request->has_payload()) {
@@ -195,8 +192,8 @@ absl::Status ReadMessageTo(Request* request,
 absl::Status ReadSend(v1::SendRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message) {
-  absl::Status status = ReadMessageTo(
-      request, payload_limit, ReadReceiver(request->pid()), to, message);
+  absl::Status status = ReadReceiver(request->pid(), to);
+  if (status.ok()) status = TakeMessage(request, payload_limit, message);
   if (!status.ok()) return status;
   if (to.is_group && !request->message_id().empty()) {
     return Wrong("message_id",
@@ -209,8 +206,8 @@ absl::Status ReadSend(v1::SendRequest* request,
 absl::Status ReadCall(v1::CallRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message) {
-  absl::Status status = ReadMessageTo(
-      request, payload_limit, ReadAddress("pid", request->pid()), to, message);
+  absl::Status status = ReadAddress("pid", request->pid(), to);
+  if (status.ok()) status = TakeMessage(request, payload_limit, message);
   if (!status.ok()) return status;
   return CheckLength("message_id", request->message_id(), kMaxRequestIdBytes);
 }

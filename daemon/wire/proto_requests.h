@@ -35,9 +35,9 @@ runtime::Fingerprint Fingerprint(const runtime::SipKey& key,
 runtime::Fingerprint Fingerprint(const runtime::SipKey& key, const Address& to,
                                  const runtime::Message& message);
 
-// Fills `to` and `message`, regardless of their old contents. Where a text
-// moves out of the request, the old text of `message` moves in, so that its
-// memory is reused. A message to a group has no id.
+// Fill `to`, which is a new Address, and `message`, regardless of its old
+// contents. Where a text moves out of the request, the old text of `message`
+// moves in, so that its memory is reused. A message to a group has no id.
 absl::Status ReadSend(v1::SendRequest* request,
                       const runtime::PayloadLimit& payload_limit, Address& to,
                       runtime::Message& message);

@@ -9,7 +9,6 @@
 
 #include "daemon/links/link_request.h"
 #include "daemon/links/yield_link.h"
-#include "daemon/wire/proto_check.h"
 #include "daemon/wire/proto_dead_letters.h"
 #include "daemon/wire/proto_requests.h"
 #include "daemon/wire/proto_watch.h"
@@ -289,7 +288,8 @@ TEST(RequestFuzz, DeadLetters) {
     if (!number.ok()) return number.status();
     EXPECT_EQ(FormatDeadLetterId(5, *number), request->id())
         << "one text an id";
-    return ReadAddress("to", request->to()).status();
+    Address to;
+    return ReadAddress("to", request->to(), to);
   });
 }
 

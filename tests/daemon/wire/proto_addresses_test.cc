@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "daemon/wire/proto_requests.h"
 #include "runtime/process/errors.h"
 #include "tests/daemon/wire/requests.h"
@@ -11,48 +12,60 @@
 namespace actord::daemon {
 namespace {
 
+absl::StatusOr<Address> AddressOf(const std::string& text) {
+  Address address;
+  absl::Status status = ReadAddress("pid", text, address);
+  if (!status.ok()) return status;
+  return address;
+}
+
+absl::StatusOr<Address> ReceiverOf(const std::string& text) {
+  Address address;
+  absl::Status status = ReadReceiver(text, address);
+  if (!status.ok()) return status;
+  return address;
+}
+
 TEST(ReadAddress, AcceptsAPidOrANameAfterAnAt) {
-  const auto pid = ReadAddress("pid", kPid);
+  const auto pid = AddressOf(kPid);
   ASSERT_TRUE(pid.ok());
   EXPECT_EQ(pid->pid, kParsedPid);
   EXPECT_EQ(pid->name, "");
-  const auto name = ReadAddress("pid", "@orders/17");
+  const auto name = AddressOf("@orders/17");
   ASSERT_TRUE(name.ok());
   EXPECT_TRUE(name->pid.empty());
   EXPECT_EQ(name->name, "orders/17");
   // A name may look like a PID; "@" marks it as a name.
-  EXPECT_EQ(ReadAddress("pid", std::string("@") + kPid)->name, kPid);
+  EXPECT_EQ(AddressOf(std::string("@") + kPid)->name, kPid);
   for (const std::string& wrong :
        {std::string("@"), std::string("@a b"), "@" + std::string(129, 'x'),
         std::string("orders/17"), std::string("@@x")}) {
-    ExpectWrong(ReadAddress("pid", wrong).status(), "pid",
-                runtime::reason::kInvalidPid);
+    ExpectWrong(AddressOf(wrong).status(), "pid", runtime::reason::kInvalidPid);
   }
 }
 
 TEST(ReadAddress, RefusesAGroup) {
   for (const char* group : {"#", "#g", "#g@alice"}) {
-    ExpectWrong(ReadAddress("pid", group).status(), "pid",
-                runtime::reason::kInvalidPid);
+    ExpectWrong(AddressOf(group).status(), "pid", runtime::reason::kInvalidPid);
   }
 }
 
 TEST(ReadReceiver, AcceptsAGroupAfterAHash) {
-  const auto group = ReadReceiver("#workers@alice");
+  const auto group = ReceiverOf("#workers@alice");
   ASSERT_TRUE(group.ok());
   EXPECT_TRUE(group->is_group);
   EXPECT_TRUE(group->pid.empty());
   EXPECT_EQ(group->name, "workers");
   EXPECT_EQ(group->owner, "alice");
-  EXPECT_EQ(ReadReceiver("#workers")->owner, std::nullopt);
-  const auto name = ReadReceiver("@workers");
+  EXPECT_EQ(ReceiverOf("#workers")->owner, std::nullopt);
+  const auto name = ReceiverOf("@workers");
   ASSERT_TRUE(name.ok());
   EXPECT_FALSE(name->is_group);
-  EXPECT_FALSE(ReadReceiver(kPid)->is_group);
+  EXPECT_FALSE(ReceiverOf(kPid)->is_group);
   for (const std::string& wrong :
        {std::string("#"), std::string("#a b"), std::string("##x"),
         std::string("#@x"), "#" + std::string(129, 'x')}) {
-    ExpectWrong(ReadReceiver(wrong).status(), "pid",
+    ExpectWrong(ReceiverOf(wrong).status(), "pid",
                 runtime::reason::kInvalidPid);
   }
 }
