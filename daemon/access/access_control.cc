@@ -199,10 +199,11 @@ AccessControl::Found AccessControl::FindToken(const CallSource& source) const {
             {}};
   }
   const absl::string_view token = text.substr(kScheme.size());
-  identity::TokenTable::Answer answer =
-      tokens_->Find({token.data(), token.size()}, Now());
+  const std::string_view secret(token.data(), token.size());
+  LiveTokens::Answer answer = tokens_->Find(secret, [this] { return Now(); });
   if (answer.token != nullptr) {
-    return {std::move(answer.token), absl::OkStatus(), {}};
+    return {
+        std::move(answer.token), absl::OkStatus(), {}, secret, answer.holder};
   }
   return {nullptr, WhyRefused(answer.refusal), std::move(answer.known_id)};
 }
@@ -241,26 +242,35 @@ absl::StatusOr<Access> AccessControl::Admit(
     // In observe: the gate has counted the call, and its items are not checked.
     return Access(this, rule, nullptr);
   }
-  absl::StatusOr<Access> access =
-      Owned(Access(this, rule, std::move(found.token)));
-  if (!access.ok() || access->quota() == nullptr) return access;
-  absl::Status within = access->quota()->Take(rule->requests, request_bytes);
-  if (!within.ok()) return OverQuota(*access, std::move(within));
+  Access access(this, rule, std::move(found.token));
+  if (!HasOwner(access)) return access;
+  if (found.holder.quota == nullptr) {
+    const auto holder = HolderOf(access.token_->identity);
+    if (!holder.ok()) return holder.status();
+    found.holder = *holder;
+    tokens_->KeepHolder(found.text, access.token_, *holder);
+  }
+  Own(access, found.holder);
+  if (access.quota() == nullptr) return access;
+  absl::Status within = access.quota()->Take(rule->requests, request_bytes);
+  if (!within.ok()) return OverQuota(access, std::move(within));
   return access;
 }
 
-absl::StatusOr<Access> AccessControl::Owned(Access access) {
-  // In observe, calls without a token are served, too. Owners would hide the
-  // processes of these calls from the calls with a token.
-  if (mode() != AuthMode::kEnforce || access.token_ == local_) return access;
-  const identity::Identity& identity = access.token_->identity;
+absl::StatusOr<VerifiedTokens::Holder> AccessControl::HolderOf(
+    const identity::Identity& identity) {
   const absl::StatusOr<runtime::Owner> owner = owners_.NumberOf(identity.name);
   if (!owner.ok()) return owner.status();
-  access.owner_ = *owner;
-  access.quota_ = quotas_.Of(*owner);
-  access.sees_ =
-      identity.sees == identity::Sees::kAll ? runtime::Owner::kAny : *owner;
-  return access;
+  return VerifiedTokens::Holder{*owner, &quotas_.PlaceOf(*owner)};
+}
+
+void AccessControl::Own(Access& access,
+                        const VerifiedTokens::Holder& holder) const {
+  access.owner_ = holder.owner;
+  access.quota_ = quotas_.AreAnySet() ? holder.quota : nullptr;
+  access.sees_ = access.token_->identity.sees == identity::Sees::kAll
+                     ? runtime::Owner::kAny
+                     : holder.owner;
 }
 
 absl::StatusOr<Access> AccessControl::Renew(const Access& access,
@@ -296,12 +306,15 @@ absl::StatusOr<Access> AccessControl::Renew(const Access& access,
   const identity::Identity& now = answer.token->identity;
   absl::Status permitted = CheckRights(*access.rule_, now);
   if (!permitted.ok()) return refuse(std::move(permitted));
-  absl::StatusOr<Access> renewed =
-      Owned(Access(this, access.rule_, answer.token));
-  if (!renewed.ok()) return renewed;
+  Access renewed(this, access.rule_, answer.token);
+  if (HasOwner(renewed)) {
+    const auto holder = HolderOf(now);
+    if (!holder.ok()) return holder.status();
+    Own(renewed, *holder);
+  }
   if (rights == Rights::kMustStay && mode() == AuthMode::kEnforce &&
       (!SameRights(access.token_->identity, now) ||
-       access.owner_ != renewed->owner_ || access.sees_ != renewed->sees_)) {
+       access.owner_ != renewed.owner_ || access.sees_ != renewed.sees_)) {
     return runtime::Retryable(
         absl::StatusCode::kUnavailable, runtime::reason::kTokenChanged,
         "the rights of the token have changed: open the stream again",

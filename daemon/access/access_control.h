@@ -131,14 +131,24 @@ class AccessControl {
     std::shared_ptr<const identity::StoredToken> token;
     absl::Status why;
     std::string known_id;
+    std::string_view text = {};  // of the token
+    VerifiedTokens::Holder holder = {};
   };
   [[nodiscard]] Found FindToken(const CallSource& source) const;
   [[nodiscard]] absl::Time Now() const {
     return absl::FromUnixNanos(static_cast<int64_t>(clock_.UnixNs()));
   }
-  // Gives the access its owner, its quotas and the owner that it sees.
+  // Whether the access gets an owner. In observe, calls without a token are
+  // served, too, and owners would hide the processes of these calls from the
+  // calls with a token.
+  [[nodiscard]] bool HasOwner(const Access& access) const {
+    return mode() == AuthMode::kEnforce && access.token_ != local_;
+  }
   // RESOURCE_EXHAUSTED (OWNER_LIMIT).
-  [[nodiscard]] absl::StatusOr<Access> Owned(Access access);
+  [[nodiscard]] absl::StatusOr<VerifiedTokens::Holder> HolderOf(
+      const identity::Identity& identity);
+  // Gives the access its owner, its quotas and the owner that it sees.
+  void Own(Access& access, const VerifiedTokens::Holder& holder) const;
   [[nodiscard]] std::string Who(const identity::StoredToken* token) const;
   void Run();
   // Puts the quotas of the configuration and of the tokens in force; nullopt:

@@ -8,6 +8,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/process/errors.h"
+#include "runtime/system/assert.h"
 
 namespace actord::daemon {
 namespace {
@@ -182,7 +183,9 @@ QuotaSettings ClientQuotas::settings() const {
   return settings_;
 }
 
-ClientQuota* ClientQuotas::Find(runtime::Owner owner) {
+ClientQuota& ClientQuotas::PlaceOf(runtime::Owner owner) {
+  ACTORD_ASSERT(owner != runtime::Owner::kNobody,
+                "client_quotas.h: the owner is not kNobody");
   const auto number = static_cast<size_t>(owner);
   const absl::MutexLock lock(&mutex_);
   if (clients_.size() <= number) clients_.resize(number + 1);
@@ -191,7 +194,7 @@ ClientQuota* ClientQuotas::Find(runtime::Owner owner) {
     client = std::make_unique<ClientQuota>(totals_);
     client->SetLimits(SettingsOf(owner));
   }
-  return client.get();
+  return *client;
 }
 
 void ClientQuotas::WriteStats(DaemonStats& stats) const {

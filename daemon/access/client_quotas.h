@@ -3,9 +3,9 @@
 // its tokens, so all tokens of one name share its quotas. Each client has the
 // whole of each quota, or quotas of its own.
 //
-// A client without quotas has no ClientQuota, and pays one test of a null
-// pointer. Nobody (owner.h) has none: the local administrator must be able to
-// repair the damage of a flood.
+// While no client has quotas, a call pays one test of a null pointer. Nobody
+// (owner.h) has none: the local administrator must be able to repair the damage
+// of a flood.
 //
 // Bounds: one ClientQuota for each owner, of which there are at most
 // Owners::kMax. Reading and spending is lock-free (gcra.h).
@@ -152,19 +152,22 @@ class ClientQuotas {
   void Set(const QuotaSettings& settings, Own own = {});
   [[nodiscard]] QuotaSettings settings() const;
 
+  // Whether any client has a quota.
+  [[nodiscard]] bool AreAnySet() const {
+    return any_.load(std::memory_order_relaxed);
+  }
   // The quotas of a client; null: none is in force, or the owner is kNobody.
   [[nodiscard]] ClientQuota* Of(runtime::Owner owner) {
-    if (!any_.load(std::memory_order_relaxed) ||
-        owner == runtime::Owner::kNobody) {
-      return nullptr;
-    }
-    return Find(owner);
+    return AreAnySet() && owner != runtime::Owner::kNobody ? &PlaceOf(owner)
+                                                           : nullptr;
   }
+  // The quotas of a client, also while none is in force. Takes a mutex.
+  // Precondition: the owner is not kNobody.
+  [[nodiscard]] ClientQuota& PlaceOf(runtime::Owner owner);
 
   void WriteStats(DaemonStats& stats) const;
 
  private:
-  ClientQuota* Find(runtime::Owner owner);
   [[nodiscard]] const QuotaSettings& SettingsOf(runtime::Owner owner) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -40,12 +40,16 @@ std::shared_ptr<const identity::TokenTable> LiveTokens::table() const {
   return table_;
 }
 
-identity::TokenTable::Answer LiveTokens::Find(std::string_view text,
-                                              absl::Time now) const {
+LiveTokens::Answer LiveTokens::Find(std::string_view text,
+                                    absl::FunctionRef<absl::Time()> now) const {
   const uint64_t known = generation_.load(std::memory_order_acquire);
-  if (VerifiedTokens::Token token = verified_.Find(text, known)) {
+  VerifiedTokens::Found found = verified_.Find(text, known);
+  if (found.token != nullptr) {
+    const absl::Time expires = found.token->identity.expires;
     // An expired token is refused by the table.
-    if (now < token->identity.expires) return {std::move(token)};
+    if (expires == absl::InfiniteFuture() || now() < expires) {
+      return {{std::move(found.token)}, found.holder};
+    }
   }
   Table table;
   uint64_t generation = 0;
@@ -54,7 +58,7 @@ identity::TokenTable::Answer LiveTokens::Find(std::string_view text,
     table = table_;
     generation = generation_.load(std::memory_order_relaxed);
   }
-  identity::TokenTable::Answer answer = table->Find(text, now);
+  Answer answer{table->Find(text, now()), {}};
   if (answer.token != nullptr) verified_.Keep(text, generation, answer.token);
   return answer;
 }

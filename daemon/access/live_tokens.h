@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -31,10 +32,20 @@ class LiveTokens {
 
   [[nodiscard]] std::shared_ptr<const identity::TokenTable> table() const;
 
+  // The answer of TokenTable::Find, and the holder of the token, if KeepHolder
+  // has kept it.
+  struct Answer : identity::TokenTable::Answer {
+    VerifiedTokens::Holder holder;
+  };
   // Same as TokenTable::Find of the table in force. A token that was found
-  // lately costs no SHA-256.
-  [[nodiscard]] identity::TokenTable::Answer Find(std::string_view text,
-                                                  absl::Time now) const;
+  // lately costs no SHA-256, and asks for the time only if it expires.
+  [[nodiscard]] Answer Find(std::string_view text,
+                            absl::FunctionRef<absl::Time()> now) const;
+  // Keeps the holder of a token that Find has found for `text`.
+  void KeepHolder(std::string_view text, const VerifiedTokens::Token& token,
+                  const VerifiedTokens::Holder& holder) {
+    verified_.KeepHolder(text, token, holder);
+  }
 
   // Reads the file again: always, or if the file has changed since it was read.
   // Logs the outcome. An error is logged once, and the former tokens stay in

@@ -32,14 +32,14 @@ std::optional<VerifiedTokens::Key> VerifiedTokens::KeyOf(
   return runtime::SipHash128(secret_, used);
 }
 
-VerifiedTokens::Token VerifiedTokens::Find(std::string_view text,
+VerifiedTokens::Found VerifiedTokens::Find(std::string_view text,
                                            uint64_t generation) const {
   const std::optional<Key> key = is_on_ ? KeyOf(text) : std::nullopt;
-  if (!key.has_value()) return nullptr;
+  if (!key.has_value()) return {};
   const Slot& slot = slots_[key->front() % kSlots];
   const absl::ReaderMutexLock lock(&slot.mutex);
-  if (slot.key != *key || slot.generation != generation) return nullptr;
-  return slot.token;
+  if (slot.key != *key || slot.generation != generation) return {};
+  return slot.found;
 }
 
 void VerifiedTokens::Keep(std::string_view text, uint64_t generation,
@@ -50,7 +50,17 @@ void VerifiedTokens::Keep(std::string_view text, uint64_t generation,
   const absl::MutexLock lock(&slot.mutex);
   slot.key = *key;
   slot.generation = generation;
-  slot.token = token;
+  slot.found = {token, {}};
+}
+
+void VerifiedTokens::KeepHolder(std::string_view text, const Token& token,
+                                const Holder& holder) {
+  const std::optional<Key> key = is_on_ ? KeyOf(text) : std::nullopt;
+  if (!key.has_value()) return;
+  Slot& slot = slots_[key->front() % kSlots];
+  const absl::MutexLock lock(&slot.mutex);
+  // The slot has another token by now if another text needed it.
+  if (slot.found.token == token) slot.found.holder = holder;
 }
 
 }  // namespace actord::daemon

@@ -49,7 +49,8 @@ class LiveTokensTest : public identity::WithDirectory {
     EXPECT_EQ(std::rename(fresh.c_str(), path_.c_str()), 0);
   }
   bool Finds(uint8_t number, absl::Time now = kNow) {
-    return tokens_->Find(TokenText(number), now).token != nullptr;
+    return tokens_->Find(TokenText(number), [&] { return now; }).token !=
+           nullptr;
   }
   // Twice: the second time the text is among the verified ones.
   bool Knows(uint8_t number) {
@@ -127,7 +128,8 @@ TEST_F(LiveTokensTest, TokenThatWasFoundExpires) {
   EXPECT_NE(Refreshed(When::kIfChanged), "");
   EXPECT_TRUE(Knows(1));
   EXPECT_FALSE(Finds(1, kNow + absl::Seconds(1)));
-  EXPECT_EQ(tokens_->Find(TokenText(1), kNow + absl::Seconds(1)).refusal,
+  EXPECT_EQ(tokens_->Find(TokenText(1), [] { return kNow + absl::Seconds(1); })
+                .refusal,
             identity::Refusal::kExpired);
 }
 
