@@ -23,6 +23,7 @@
 #include "daemon/operations/caller.h"
 #include "daemon/operations/presented_tokens.h"
 #include "daemon/spans/spans.h"
+#include "daemon/tls/auth_context.h"
 #include "daemon/tls/peer_certificates.h"
 #include "identity/identity.h"
 #include "identity/role.h"
@@ -64,8 +65,9 @@ class CallGate {
     grpc_call* const call = source.of_grpc();
     // The other calls come over connections that have no certificate, as calls
     // over Unix sockets do.
-    if (parts_.certificates != nullptr && call != nullptr) {
-      auto certified = parts_.certificates->Check(call);
+    const AuthContext context = ContextOf(call);
+    if (parts_.certificates != nullptr && context != nullptr) {
+      auto certified = parts_.certificates->Check(call, *context);
       if (!certified.ok()) return certified.status();
       caller.certified_ = *std::move(certified);
     }
@@ -73,8 +75,8 @@ class CallGate {
       absl::StatusOr<Access> access = check_(caller);
       if (!access.ok()) return access.status();
       caller.access_ = *std::move(access);
-      if (parts_.tokens != nullptr && call != nullptr) {
-        absl::Status noted = parts_.tokens->Note(call, caller);
+      if (parts_.tokens != nullptr && context != nullptr) {
+        absl::Status noted = parts_.tokens->Note(*context, caller);
         if (!noted.ok()) return noted;
       }
       if (parts_.http_clients != nullptr && call == nullptr) {
@@ -85,6 +87,12 @@ class CallGate {
   }
 
  private:
+  // Null: nothing needs it, or the call has none.
+  [[nodiscard]] AuthContext ContextOf(grpc_call* call) const {
+    const bool is_needed =
+        parts_.certificates != nullptr || parts_.tokens != nullptr;
+    return is_needed && call != nullptr ? AuthContextOf(call) : nullptr;
+  }
   void NoteHttp(const Caller& caller) const {
     const identity::Identity* const identity = caller.access().identity();
     if (identity == nullptr || identity->token_id.empty()) return;

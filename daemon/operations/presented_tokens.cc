@@ -1,7 +1,5 @@
 #include "daemon/operations/presented_tokens.h"
 
-#include <grpc/grpc_security.h>
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,20 +10,18 @@
 
 namespace actord::daemon {
 
-absl::Status PresentedTokens::Note(grpc_call* call, const Caller& caller) {
+absl::Status PresentedTokens::Note(const grpc_auth_context& context,
+                                   const Caller& caller) {
   const identity::Identity* const identity = caller.access().identity();
   // The daemon's own user, without a token.
   if (identity == nullptr || identity->token_id.empty()) {
     return absl::OkStatus();
   }
   // All calls of a connection have one context. Only its address is used.
-  grpc_auth_context* const context = grpc_call_auth_context(call);
-  if (context == nullptr) return absl::OkStatus();
-  const auto place = absl::HashOf(static_cast<const void*>(context));
+  const void* const address = &context;
+  const auto place = absl::HashOf(address);
   const uint64_t mark =
-      absl::HashOf(static_cast<const void*>(context), identity,
-                   round_.load(std::memory_order_relaxed));
-  grpc_auth_context_release(context);
+      absl::HashOf(address, identity, round_.load(std::memory_order_relaxed));
   std::atomic<uint64_t>& noted = noted_[place % kPlaces];
   if (noted.load(std::memory_order_relaxed) == mark) return absl::OkStatus();
   const uint64_t connection = caller.connection();

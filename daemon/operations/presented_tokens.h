@@ -26,7 +26,7 @@
 #include "daemon/connections/registry.h"
 #include "daemon/operations/caller.h"
 
-struct grpc_call;
+struct grpc_auth_context;
 
 namespace actord::daemon {
 
@@ -35,11 +35,13 @@ class PresentedTokens {
   explicit PresentedTokens(ConnectionRegistry& connections)
       : connections_(connections) {}
 
-  // To be called for each call that the gate has let through.
+  // To be called for each call that the gate has let through, with the call's
+  // context.
   // RESOURCE_EXHAUSTED (CLIENT_QUOTA): the connection of the call is above the
   // quota of its client. Every call of this connection is refused until the
   // connection is cut.
-  [[nodiscard]] absl::Status Note(grpc_call* call, const Caller& caller);
+  [[nodiscard]] absl::Status Note(const grpc_auth_context& context,
+                                  const Caller& caller);
   // Begins a round. To be called each second, so that a new connection with the
   // same mark as an old one is noted, too. Returns the connections above their
   // quota in the previous round, which must be cut now: their clients have had

@@ -85,31 +85,28 @@ absl::StatusOr<std::shared_ptr<const CertifiedPeer>> PeerCertificates::Answer(
 }
 
 absl::StatusOr<std::shared_ptr<const CertifiedPeer>> PeerCertificates::Check(
-    grpc_call* call) {
-  Context context(grpc_call_auth_context(call));
-  if (context == nullptr) return nullptr;
+    grpc_call* call, const grpc_auth_context& context) {
   {
     const absl::ReaderMutexLock lock(&mutex_);
-    const auto found = entries_.find(context.get());
+    const auto found = entries_.find(&context);
     if (found != entries_.end()) return Answer(found->second);
   }
-  const std::string pem = CertificatesOf(context.get());
+  const std::string pem = CertificatesOf(&context);
   if (pem.empty()) return nullptr;
-  const grpc_auth_context* const key = context.get();
   const absl::MutexLock lock(&mutex_);
-  const auto found = entries_.find(key);
+  const auto found = entries_.find(&context);
   if (found != entries_.end()) return Answer(found->second);
   // Under the lock, so that a concurrent reload examines this connection, too.
-  Entry entry = Examine(std::move(context), pem, PeerOf(call));
+  Entry entry = Examine(AuthContextOf(call), pem, PeerOf(call));
   entry.number = ++last_number_;
   auto answer = Answer(entry);
-  entries_.emplace(key, std::move(entry));
+  entries_.emplace(&context, std::move(entry));
   if (entries_.size() >= forget_at_) ForgetEnded();
   return answer;
 }
 
 PeerCertificates::Entry PeerCertificates::Examine(
-    Context context, std::string_view pem, const std::string& peer) const {
+    AuthContext context, std::string_view pem, const std::string& peer) const {
   auto certified = std::make_shared<CertifiedPeer>();
   certified->connection = connections_.find(peer);
   const auto certificates = ParseCertificates(pem);

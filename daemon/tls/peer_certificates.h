@@ -15,8 +15,6 @@
 // borrows the rest.
 #pragma once
 
-#include <grpc/grpc_security.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,6 +27,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "daemon/tls/auth_context.h"
 #include "daemon/tls/certified_peer.h"
 #include "daemon/tls/tls_reloader.h"
 #include "daemon/tls/x509.h"
@@ -61,9 +60,11 @@ class PeerCertificates {
   PeerCertificates(const PeerCertificates&) = delete;
   PeerCertificates& operator=(const PeerCertificates&) = delete;
 
-  // Null: the connection of the call has no certificate, because it has no TLS.
-  // UNAUTHENTICATED: the certificate is revoked.
-  absl::StatusOr<std::shared_ptr<const CertifiedPeer>> Check(grpc_call* call);
+  // `context`: that of the call. Null: the connection of the call has no
+  // certificate, because it has no TLS. UNAUTHENTICATED: the certificate is
+  // revoked.
+  absl::StatusOr<std::shared_ptr<const CertifiedPeer>> Check(
+      grpc_call* call, const grpc_auth_context& context);
 
   // Forgets connections that have ended, and cuts connections that are due.
   // `has_changed`: the lists have changed, so each connection is checked again.
@@ -73,16 +74,10 @@ class PeerCertificates {
   [[nodiscard]] CertifiedConnections ByConnection() const;
 
  private:
-  struct ReleaseContext {
-    void operator()(grpc_auth_context* context) const {
-      grpc_auth_context_release(context);
-    }
-  };
-  using Context = std::unique_ptr<grpc_auth_context, ReleaseContext>;
   struct Entry {
     // Never used again: another connection may get the address of the context.
     uint64_t number = 0;
-    Context context;
+    AuthContext context;
     std::shared_ptr<const CertifiedPeer> peer;
     bool is_revoked = false;
     uint64_t cut_ns = UINT64_MAX;  // UINT64_MAX: not due
@@ -92,7 +87,7 @@ class PeerCertificates {
   static absl::StatusOr<std::shared_ptr<const CertifiedPeer>> Answer(
       const Entry& entry);
   // Makes the entry of a connection with these certificates.
-  Entry Examine(Context context, std::string_view pem,
+  Entry Examine(AuthContext context, std::string_view pem,
                 const std::string& peer) const;
   // Compares all connections with the lists in force.
   void LookAgain(uint64_t now_ns);
