@@ -327,16 +327,17 @@ class RoutedService : public grpc::Service {
   void AddUnary(const char* name, Answer answer) {
     const Method& method =
         Add(name, Kind::kUnary, Request::descriptor(), Response::descriptor());
-    Handle(new grpc::internal::CallbackUnaryHandler<Bytes, Bytes>(
-        [this, &method, answer](Context* context, const Bytes* in, Bytes* out) {
+    Handle(new grpc::internal::CallbackUnaryHandler<Bytes, AnswerBytes>(
+        [this, &method, answer](Context* context, const Bytes* in, auto* out) {
           RequestOnStack<Request> request;
           absl::StatusOr<Caller> caller =
               Begin(*context, method, *in, &*request);
           if (!caller.ok()) return Refuse(context, caller.status());
           std::unique_ptr<CallSpan> span = BeginSpan(*caller);
           const CallTrace trace(caller->trace());
-          return answer(*caller, *request,
-                        AnswerPlace{*context, unread_, out, std::move(span)});
+          return answer(
+              *caller, *request,
+              AnswerPlace{*context, unread_, &out->bytes, std::move(span)});
         }));
   }
 
@@ -392,8 +393,7 @@ class RoutedService : public grpc::Service {
   // The same; null: the method is of another kind.
   std::vector<std::function<void(DirectCall&)>> direct_;
   std::vector<std::function<void(DirectStream&)>> direct_streams_;
-  // The paths of the methods: "/actord.v1.ActorService/Send". gRPC borrows
-  // the texts.
+  // The paths of the methods: "/actord.v1.ActorService/Send". Lent to gRPC.
   std::deque<std::string> paths_;
 };
 

@@ -50,4 +50,25 @@ int CountField(const grpc::ByteBuffer& buffer, int number);
 absl::Status WriteMessage(const google::protobuf::Message& message,
                           grpc::ByteBuffer* buffer);
 
+// The answer of a unary call. gRPC takes the bytes when it sends the answer,
+// which it does once. (It would copy those of a ByteBuffer: an allocation.)
+struct AnswerBytes {
+  mutable grpc::ByteBuffer bytes;
+};
+
 }  // namespace actord::daemon
+
+namespace grpc {
+
+template <>
+class SerializationTraits<actord::daemon::AnswerBytes> {
+ public:
+  static Status Serialize(const actord::daemon::AnswerBytes& answer,
+                          ByteBuffer* buffer, bool* owns_buffer) {
+    answer.bytes.Swap(buffer);
+    *owns_buffer = true;
+    return Status::OK;
+  }
+};
+
+}  // namespace grpc
