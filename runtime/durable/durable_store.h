@@ -132,9 +132,9 @@ class DurableStore {
       absl::FunctionRef<absl::Status(StateStore& state, uint64_t applied)>
           use) = 0;
   // Reads the answer to a call, after all records that are durable now were
-  // applied. Does not wait: `use` is called once, on the thread of the store or
-  // on this one, and must not block. nullopt: there is no such answer, or the
-  // store is closed.
+  // applied. Does not wait: `use` is called once, on the thread of such reads
+  // or on this one; only other such reads wait for it. nullopt: there is no
+  // such answer, or the store is closed.
   virtual void ReadAnswerLater(
       const RequestId& call,
       absl::AnyInvocable<void(std::optional<StoredAnswer>) &&> use) = 0;

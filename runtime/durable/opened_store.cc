@@ -47,7 +47,8 @@ absl::StatusOr<T> Decoded(std::string_view bytes) {
 OpenedStore::OpenedStore(Options options)
     : options_(std::move(options)),
       releases_([this](const absl::Status& status) { Fail(status); }),
-      reads_([this] { AskForRead(); }),
+      reads_(StateReads::Ask{.now = [this] { AskForRead(); },
+                             .soon = [this] { AskForReadSoon(); }}),
       buffers_(pool_) {}
 
 OpenedStore::~OpenedStore() { Close(); }
@@ -146,6 +147,7 @@ absl::Status OpenedStore::Start() {
       const MutexLock lock(mutex_);
       runs_ = true;
     }
+    reads_.Start(*state_);
     rounds_thread_ = SystemThread([this] {
       RunRounds();
       reads_.Stop();
@@ -162,6 +164,8 @@ void OpenedStore::Close() {
     wake_.notify_all();
   }
   if (rounds_thread_.joinable()) rounds_thread_.join();
+  // The system may have refused the thread of the rounds.
+  reads_.Stop();
   journal_->Close();
   releases_.Stop();
   const MutexLock lock(mutex_);

@@ -1,5 +1,6 @@
 // A store in a directory: the journal in it, and the state store in its folder
-// `state`. A thread keeps the state store up with the journal and ends rounds.
+// `state`. A thread keeps the state store up with the journal and ends rounds;
+// another one carries out the reads that nobody waits for (state_reads.h).
 //
 // Thread-safety: as DurableStore.
 #pragma once
@@ -175,7 +176,9 @@ class OpenedStore final : public DurableStore {
   absl::Status ReadWholeHistory(StoredProcess& process);
   // Wakes the thread of the rounds, because a read waits for it.
   void AskForRead();
-  // Carries the read out on the thread of the rounds; without threads, at once.
+  // The same for reads that can wait until others have come.
+  void AskForReadSoon();
+  // Carries the read out on the thread of the reads; without threads, at once.
   void ReadLater(StateReads::Later read);
   template <typename OneRecord>
   absl::Status Append(const OneRecord& record);
@@ -242,6 +245,7 @@ class OpenedStore final : public DurableStore {
   bool runs_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_read_ ABSL_GUARDED_BY(mutex_) = false;  // a read waits
+  bool is_read_soon_ ABSL_GUARDED_BY(mutex_) = false;
   bool failed_ ABSL_GUARDED_BY(mutex_) = false;
   SystemThread rounds_thread_;
 };

@@ -254,6 +254,12 @@ void OpenedStore::AskForRead() {
   wake_.notify_all();
 }
 
+void OpenedStore::AskForReadSoon() {
+  const MutexLock lock(mutex_);
+  // A second one must not cut the pause short in which others may come.
+  if (!std::exchange(is_read_soon_, true)) wake_.notify_all();
+}
+
 absl::Status OpenedStore::ReadState(StateReads::Use use) {
   if (options_.journal.threads) return reads_.Read(use);
   absl::Status status = CatchUp();
@@ -280,7 +286,9 @@ void OpenedStore::ReadOutcomeLater(
 }
 
 void OpenedStore::ReadLater(StateReads::Later read) {
-  if (options_.journal.threads) return reads_.ReadLater(std::move(read));
+  if (options_.journal.threads) {
+    return reads_.ReadLater(journal_->DurableLsn(), std::move(read));
+  }
   std::move(read)(CatchUp().ok() ? state_.get() : nullptr);
 }
 

@@ -13,6 +13,9 @@ namespace {
 
 // How often the state store catches up with the journal.
 constexpr auto kCatchUpPause = std::chrono::milliseconds(500);
+// How long a round that reads have asked for waits for more of them. So a flood
+// of reads costs a bounded number of rounds.
+constexpr auto kGatherPause = std::chrono::milliseconds(5);
 // How often the state store tries to write when the disk has no room for it.
 constexpr auto kNoRoomPause = std::chrono::milliseconds(200);
 // How often a TIME is written while there is work.
@@ -89,13 +92,19 @@ void OpenedStore::RunRounds() {
   for (;;) {
     {
       const MutexLock lock(mutex_);
-      if (!stopping_ && !is_read_) wake_.wait_for(mutex_, kCatchUpPause);
+      if (!stopping_ && !is_read_ && !is_read_soon_) {
+        wake_.wait_for(mutex_, kCatchUpPause);
+      }
+      if (!stopping_ && !is_read_ && is_read_soon_) {
+        wake_.wait_for(mutex_, kGatherPause);
+      }
       if (stopping_) return;
-      is_read_ = false;
+      is_read_ = is_read_soon_ = false;
     }
     absl::Status status = LookForRoom();
+    const uint64_t caught_up = journal_->DurableLsn();
     if (status.ok()) status = CatchUp();
-    if (status.ok()) reads_.Serve(*state_, applier_->applied());
+    if (status.ok()) reads_.Serve(*state_, applier_->applied(), caught_up);
     // Only when there is work, so that an idle store writes nothing. An append
     // must not wait here for room, because the rounds make that room.
     if (status.ok() && clock.MonotonicNs() - time_ns >= kTimePause &&

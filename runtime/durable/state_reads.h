@@ -1,10 +1,18 @@
-// Reads of the state store by other threads than its writer. The writer carries
-// them out between two of its batches, so each read sees a consistent state.
+// Reads of the state store by other threads than its writer.
+//
+//   Read       waits. The writer carries it out between two of its batches, so
+//              it sees a consistent state.
+//   ReadLater  does not wait. A thread of its own carries these reads out, in
+//              their order, beside the writer. So neither a slow callback nor
+//              a flood of reads, for example of PIDs that never were, holds up
+//              the writer. The writer is asked only if it is not yet as far as
+//              the read needs it.
 //
 // Thread-safety: any thread.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -26,21 +34,31 @@ class StateReads {
   using Use =
       absl::FunctionRef<absl::Status(StateStore& state, uint64_t applied)>;
 
-  // `ask`: called without a lock when a read waits for the writer.
-  explicit StateReads(std::function<void()> ask) : ask_(std::move(ask)) {}
+  // Called without a lock when a read waits for the writer: `now` for Read,
+  // `soon` for ReadLater.
+  struct Ask {
+    std::function<void()> now;
+    std::function<void()> soon;
+  };
+  explicit StateReads(Ask ask) : ask_(std::move(ask)) {}
 
-  // Called once, on the thread of the writer; must not block. Null: the store
-  // is closed.
+  // Called once. It may be slow: only other reads of ReadLater wait for it.
+  // Null: the store is closed.
   using Later = absl::AnyInvocable<void(StateStore* state) &&>;
 
+  // Starts the thread of ReadLater. `state` outlives Stop.
+  void Start(StateStore& state);
   // Waits until the writer has called `use`, and returns its status.
   // UNAVAILABLE: the store is closed.
   absl::Status Read(Use use);
-  // Does not wait. If the store is closed, `use` is called on this thread.
-  void ReadLater(Later use);
+  // Does not wait. `use` is called when all records before this position were
+  // applied. If the store is closed, `use` is called on this thread.
+  void ReadLater(uint64_t position, Later use);
   // For the writer, when it has committed everything that it has applied.
-  void Serve(StateStore& state, uint64_t applied);
-  // Answers all reads, now and later, with UNAVAILABLE.
+  // `caught_up`: all records before this position were applied.
+  void Serve(StateStore& state, uint64_t applied, uint64_t caught_up);
+  // Answers all reads, now and later, with UNAVAILABLE, and ends the thread.
+  // Idempotent; one thread at a time.
   void Stop();
 
  private:
@@ -49,15 +67,23 @@ class StateReads {
     absl::Status status = {};
     bool done = false;
   };
+  struct Waiting {
+    uint64_t position = 0;
+    Later use;
+  };
 
+  void RunLater(StateStore& state);
   void StopWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const std::function<void()> ask_;
+  const Ask ask_;
   Mutex mutex_;
   ConditionVariable changed_;
   std::vector<Request*> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Later> later_ ABSL_GUARDED_BY(mutex_);
+  ConditionVariable later_changed_;
+  std::deque<Waiting> later_ ABSL_GUARDED_BY(mutex_);
+  uint64_t caught_up_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  SystemThread thread_;
 };
 
 }  // namespace actord::runtime
