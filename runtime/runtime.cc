@@ -197,12 +197,15 @@ Runtime::AwaitId Runtime::Core::Await(const Pid& pid, AwaitCallback done,
       [&] { return processes.Want(pid, by, Wanted::kAwaited); },
       [&](AwaitCallback&& late) {
         absl::StatusOr<Outcome> not_kept = OutcomeNotKept(pid, by);
-        if (!processes.HasHome(pid) ||
+        const bool has_all =
+            not_kept.ok() && !Failures::MayBeCut(not_kept->message);
+        if (!processes.HasHome(pid) || has_all ||
             ReasonOf(not_kept.status()) == reason::kStopped) {
           return std::move(late)(std::move(not_kept));
         }
-        // The store keeps it longer than the memory does. (The callback does
-        // not use the core, because the store outlives it.)
+        // The store keeps it longer than the memory does, and with its whole
+        // text. (The callback does not use the core, because the store outlives
+        // it.)
         durable->store().ReadOutcomeLater(
             pid,
             [by, not_kept = std::move(not_kept), late = std::move(late)](

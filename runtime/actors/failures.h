@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -63,6 +64,12 @@ class Failures {
  public:
   // A longer text of a failure is cut.
   static constexpr size_t kMaxMessageBytes = 1024;
+  // Whether the text of a failure may be the beginning of a longer one. (A cut
+  // leaves whole characters.)
+  static bool MayBeCut(std::string_view message) {
+    constexpr size_t kMaxCharacterBytes = 4;
+    return message.size() + kMaxCharacterBytes > kMaxMessageBytes;
+  }
   // Of the last steps of a failure, the newest are kept within these bytes.
   static constexpr size_t kMaxStepBytes = 8192;
   // The failures of further types are counted together, under kOtherTypes.

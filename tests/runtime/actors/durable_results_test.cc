@@ -2,11 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <future>
-#include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "runtime/process/errors.h"
@@ -139,6 +136,33 @@ TEST_F(DurableResults, FailureIsAnsweredFromTheStore) {
   EXPECT_EQ(again->message, first->message);
 }
 
+TEST_F(DurableResults, FailureThatTheMemoryKnowsIsAnsweredWithoutARead) {
+  StartWith();
+  const auto reads = [this](const Pid& pid, size_t text_bytes) {
+    world_.Elapse(2 * kSecond);
+    EXPECT_EQ(InMemory(), 0U);
+    // Otherwise the read would bring the state store up to the journal.
+    EXPECT_EQ(world_.store->CatchUp(), absl::OkStatus());
+    const int before = world_.state_reads;
+    const absl::StatusOr<Outcome> outcome = Await(pid);
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    if (outcome.ok()) {
+      EXPECT_EQ(outcome->kind, EndKind::kFailed);
+      EXPECT_EQ(outcome->message, std::string(text_bytes, 'x'));
+    }
+    return world_.state_reads - before;
+  };
+  const auto failed = [this](size_t text_bytes) {
+    const Pid pid = world_.NewAccount(5);
+    world_.Tell(pid, "fail", std::string(text_bytes, 'x'));
+    return pid;
+  };
+  EXPECT_EQ(reads(failed(1000), 1000), 0);
+  // The memory has only the beginning of a long text.
+  EXPECT_EQ(reads(failed(1023), 1023), 1);
+  EXPECT_EQ(reads(failed(3000), 3000), 1);
+}
+
 TEST_F(DurableResults, OnlyAMissOfADurableResultReadsTheStore) {
   StartWith();
   const Pid durable = Ended("5");
@@ -157,6 +181,33 @@ TEST_F(DurableResults, OnlyAMissOfADurableResultReadsTheStore) {
   Pid of_no_home = durable;
   of_no_home.generation += 1;
   EXPECT_EQ(reads(of_no_home, std::string(reason::kProcessNotFound)), 0);
+}
+
+TEST_F(DurableResults, PidThatNeverWasCostsAReadOnlyInAwait) {
+  StartWith();
+  Pid never = Ended("5");
+  ASSERT_EQ(ResultOf(never), "5");
+  never.slot += 1000;
+  ASSERT_EQ(world_.store->CatchUp(), absl::OkStatus());
+  Runtime::Core& runtime = world_.runtime();
+  const Message message{"add", {"1", ""}};
+  const int before = world_.state_reads;
+  for (const Owner by : {Owner::kAny, kBob}) {
+    EXPECT_FALSE(runtime.Describe(never, by).ok());
+    EXPECT_FALSE(
+        runtime.SendFromOutside(by, never, message, nullptr).status.ok());
+    EXPECT_FALSE(
+        runtime.Control(by, never, ACTORD_EVENT_CANCEL, "").Tell(nullptr).ok());
+    absl::Status answer;
+    runtime.calls.Begin(by, never, message,
+                        [&answer](const absl::StatusOr<Payload>& reply) {
+                          answer = reply.status();
+                        });
+    EXPECT_EQ(ReasonOf(answer), reason::kProcessEnded);
+  }
+  EXPECT_EQ(world_.state_reads, before);
+  EXPECT_EQ(ResultOf(never), reason::kResultNotKept);
+  EXPECT_EQ(world_.state_reads, before + 1);
 }
 
 TEST_F(DurableResults, ResultThatNobodyWantedIsNotKept) {
@@ -186,45 +237,6 @@ TEST_F(DurableResults, DamagedResultIsSaidToBeDamaged) {
   EXPECT_THAT(status.message(), HasSubstr(FormatPid(pid)));
   // The daemon goes on.
   EXPECT_EQ(world_.failed, absl::OkStatus());
-}
-
-// With the threads of the store.
-TEST(ReadOutcomeLater, IsAnsweredOnTheThreadOfTheStoreUntilItIsClosed) {
-  SimulatedDisk disk(1);
-  ASSERT_TRUE(disk.MakeDirectory("/srv").ok());
-  OpenedStore::Options options;
-  options.journal.directory = "/srv/store";
-  options.journal.segment_bytes = 1 << 20;
-  options.journal.max_record_bytes = 256 << 10;
-  options.journal.max_unsynced_bytes = 256 << 10;
-  options.journal.ring_bytes = 1 << 20;
-  options.journal.max_group_bytes = 64 << 10;
-  options.journal.files = &disk;
-  options.disk_reserve_bytes = 1;
-  options.open_state = [] { return std::make_unique<MemoryStateStore>(); };
-  auto opened = OpenedStore::Open(std::move(options));
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  OpenedStore& store = **opened;
-  struct Read {
-    std::thread::id thread;
-    absl::StatusOr<std::optional<OutcomeEntry>> entry;
-  };
-  const auto read = [&store] {
-    auto done = std::make_shared<std::promise<Read>>();
-    store.ReadOutcomeLater(
-        HomePid(1, 1, 1, 1),
-        [done](absl::StatusOr<std::optional<OutcomeEntry>> entry) {
-          done->set_value({std::this_thread::get_id(), std::move(entry)});
-        });
-    return done->get_future().get();
-  };
-  const Read unknown = read();
-  ASSERT_TRUE(unknown.entry.ok()) << unknown.entry.status();
-  EXPECT_FALSE(unknown.entry->has_value());
-  EXPECT_NE(unknown.thread, std::this_thread::get_id());
-  store.Close();
-  EXPECT_EQ(ReasonOf(read().entry.status()), reason::kStopped)
-      << "the next start may have the outcome";
 }
 
 }  // namespace

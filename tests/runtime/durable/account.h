@@ -21,6 +21,7 @@ namespace actord::runtime {
 //   end            ends with the balance as the result
 //   spawn          starts an account
 //   throw          the step fails
+//   fail TEXT      fails with the text
 class Account : public actord::Process {
  public:
   static constexpr const char* kName = "account";
@@ -62,6 +63,8 @@ class Account : public actord::Process {
         static_cast<void>(out.Spawn("account"));
       } else if (event.topic() == "throw") {
         throw 1;
+      } else if (event.topic() == "fail") {
+        out.Fail({actord::Code::kAborted, std::string(text)});
       }
     }
   }
