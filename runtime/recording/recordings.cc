@@ -10,8 +10,8 @@
 namespace actord::runtime {
 
 absl::StatusOr<bool> Recordings::Begin(const Pid& pid, Owner by) {
-  const FoundProcess process = processes_.Find(pid, by);
-  if (!process) return processes_.WhyNotFound(pid, by);
+  // Before Find, which would bring a dormant process back. The PID says it, so
+  // the answer tells nobody whether there is such a process.
   if (IsHomePid(pid)) {
     return InvalidField(
         "pid", reason::kInvalidField,
@@ -19,6 +19,8 @@ absl::StatusOr<bool> Recordings::Begin(const Pid& pid, Owner by) {
                      " is durable: its history has its steps (ReadHistory, "
                      "actorctl history)"));
   }
+  const FoundProcess process = processes_.Find(pid, by);
+  if (!process) return processes_.WhyNotFound(pid, by);
   Entries made;  // allocated and freed without the lock
   made.push_back({.pid = pid,
                   .owner = process->owner.load(std::memory_order_relaxed),

@@ -141,7 +141,9 @@ void StepCaller::AddNotes(const Process& process) {
   step.took_ns = recordings_->clock().MonotonicNs() - noted_ns_;
   FillRest(process);
   // The effects of a failed step do not happen.
-  if (!HasFailed(input_, record())) NoteEffects(record(), step);
+  if (!HasFailed(input_, record())) {
+    NoteEffects(record(), processes_, step);
+  }
   recordings_->Add(input_.self, std::move(step));
 }
 

@@ -51,6 +51,7 @@ void NoteContent(const Content& content, size_t header_bytes, NotedItem& item) {
 }
 
 struct NoteEffect {
+  const ProcessTable& processes;
   NotedItem& item;
 
   void operator()(const SendEffect& send) const {
@@ -63,6 +64,10 @@ struct NoteEffect {
     item.peer = spawn.child;
     item.tag = spawn.monitor;
     NoteContent(spawn.content, 0, item);
+    // Null: there is no such type, so the child ends at once.
+    const ProcessType* const type =
+        processes.Reserved(spawn.child).type.load(std::memory_order_relaxed);
+    if (type != nullptr) item.name = NoteName(type->name);
   }
   void operator()(const YieldEffect& yield) const {
     item.kind = HistoryKind::kYield;
@@ -119,7 +124,8 @@ NotedStep NoteStep(const TurnInput& input, const StepRecord& record) {
   return step;
 }
 
-void NoteEffects(const StepRecord& record, NotedStep& step) {
+void NoteEffects(const StepRecord& record, const ProcessTable& processes,
+                 NotedStep& step) {
   size_t noted = 0;
   for (const Effect& effect : record.effects) {
     if (noted++ >= NotedStep::kMaxEffects) {
@@ -127,7 +133,7 @@ void NoteEffects(const StepRecord& record, NotedStep& step) {
       continue;
     }
     NotedItem item;
-    std::visit(NoteEffect{item}, effect);
+    std::visit(NoteEffect{processes, item}, effect);
     step.items.push_back(std::move(item));
   }
 }

@@ -79,6 +79,15 @@ TEST_F(Dormant, ComesBackIntoASlotWithALateEvent) {
   EXPECT_EQ(world_.BalanceOf(pid), "12");
 }
 
+TEST_F(Dormant, RecordingIsRefusedWithoutBringingTheProcessBack) {
+  const Pid pid = world_.NewAccount(5);
+  Wait(1200);
+  ASSERT_TRUE(IsDormant(pid));
+  const auto begun = world_.runtime().recordings.Begin(pid, Owner::kAny);
+  EXPECT_EQ(ReasonOf(begun.status()), reason::kInvalidField);
+  EXPECT_TRUE(IsDormant(pid));
+}
+
 TEST_F(Dormant, BusyProcessStays) {
   const Pid pid = world_.NewAccount(5);
   for (int i = 0; i < 30; ++i) {

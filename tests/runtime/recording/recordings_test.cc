@@ -82,6 +82,26 @@ TEST_F(RecordingsTest, StepHasItsEventsItsEffectsAndItsTime) {
   EXPECT_FALSE(HasBit("b"));
 }
 
+TEST_F(RecordingsTest, SpawnHasTheTypeOfTheChild) {
+  Begin("a");
+  Record("a");
+  const actord::testing::Script idle{};
+  Pid child;
+  Do("a", [&](StepOutput& out) {
+    child = FromAbi(out.Spawn("script", {}, actord::testing::InputOf(idle)));
+    static_cast<void>(out.Spawn("no_such_type"));
+  });
+  const std::vector<NotedStep> steps = StepsOf("a");
+  ASSERT_THAT(steps, SizeIs(1));
+  ASSERT_THAT(steps[0].items, SizeIs(3));
+  const NotedItem& spawn = steps[0].items[1];
+  EXPECT_EQ(spawn.kind, HistoryKind::kSpawn);
+  EXPECT_EQ(spawn.peer, child);
+  EXPECT_EQ(spawn.name, "script");
+  EXPECT_EQ(steps[0].items[2].kind, HistoryKind::kSpawn);
+  EXPECT_EQ(steps[0].items[2].name, "");
+}
+
 TEST_F(RecordingsTest, NewestStepsAreKeptWithinTheirBounds) {
   Begin("a");
   Record("a");
