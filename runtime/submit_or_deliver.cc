@@ -12,14 +12,10 @@
 namespace actord::runtime {
 namespace {
 
-// Maximum number of attempts. An attempt after the first means that a holder
-// has ended or a new holder has begun between two lookups.
-constexpr int kMaxRaces = 16;
-
 struct Attempt {
   SubmitRequest request;
   Runtime::SubmitOrDeliverCallback done;
-  int left = kMaxRaces;
+  int left = Names::kMaxLookups;
 };
 
 absl::Status Check(const SubmitRequest& request, const LiveLimits& limits) {

@@ -44,6 +44,10 @@ class Names {
   // Maximum number of names of one process.
   static constexpr size_t kMaxOfProcess = 64;
   static constexpr size_t kMaxNear = 16;
+  // For a caller that finds the holder of a name or else starts one: how often
+  // it looks the name up. The holder may end, or a new one may begin, between
+  // two steps of the caller.
+  static constexpr int kMaxLookups = 16;
 
   explicit Names(const ProcessTable& processes) : processes_(processes) {}
   Names(const Names&) = delete;

@@ -3,8 +3,8 @@
 // name and starts the process in one act.
 //
 // The holder may end between two steps:
-//   before it got the call   the name is looked up again, at most kMaxRaces
-//                            times
+//   before it got the call   the name is looked up again, Names::kMaxLookups
+//                            times in all
 //   after it got the call    the call fails (CALLEE_ENDED), as every call
 //   after this call has started it
 //                            the call fails; another start might end the same
@@ -27,6 +27,7 @@
 #include "daemon/access/access.h"
 #include "daemon/calls/starts/two_part_end.h"
 #include "daemon/calls/wait_end.h"
+#include "runtime/actors/names.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
 #include "runtime/tracing/trace_context.h"
@@ -42,7 +43,6 @@ class StartOrCall : public std::enable_shared_from_this<StartOrCall> {
     runtime::RequestId message_id;  // with "" the call has none
     std::optional<runtime::TraceContext> trace;
   };
-  static constexpr int kMaxRaces = 16;
 
   // The access may start such a process, and send to it.
   StartOrCall(runtime::Runtime& runtime, const runtime::Catalog& catalog,
@@ -61,7 +61,7 @@ class StartOrCall : public std::enable_shared_from_this<StartOrCall> {
   void Call(const runtime::Pid& pid);
   void Answered(const absl::Status& status, v1::CallResponse response);
   [[nodiscard]] bool MayTryAgain() const {
-    return attempts_ < kMaxRaces && end_->IsOpen();
+    return attempts_ < runtime::Names::kMaxLookups && end_->IsOpen();
   }
 
   runtime::Runtime& runtime_;
