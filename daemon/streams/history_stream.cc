@@ -105,7 +105,8 @@ void WriteNotedSteps(
 
 absl::Status HistoryStream::Open() {
   return thread_.Add(
-      std::static_pointer_cast<HistoryStream>(shared_from_this()));
+      std::static_pointer_cast<HistoryStream>(shared_from_this()),
+      access().owner());
 }
 
 HistoryWork::Next HistoryStream::Do() {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +22,12 @@ constexpr absl::Duration kRetry = absl::Seconds(1);
 // Low, but not the lowest, because the thread shares short locks with the
 // journal's threads.
 constexpr int kNice = 10;
+
+absl::Status TooMany(const std::string& what) {
+  return runtime::Retryable(
+      absl::StatusCode::kResourceExhausted, runtime::reason::kHistoryLimit,
+      absl::StrCat(what, " are being read already"), kRetry);
+}
 
 }  // namespace
 
@@ -42,15 +49,20 @@ absl::Status HistoryThread::Start() {
   return absl::OkStatus();
 }
 
-absl::Status HistoryThread::Add(std::shared_ptr<HistoryWork> work) {
+absl::Status HistoryThread::Add(std::shared_ptr<HistoryWork> work,
+                                runtime::Owner owner) {
   const absl::MutexLock lock(&mutex_);
   if (works_.size() >= kMaxHistories) {
-    return runtime::Retryable(
-        absl::StatusCode::kResourceExhausted, runtime::reason::kHistoryLimit,
-        absl::StrCat(kMaxHistories, " histories are being read already"),
-        kRetry);
+    return TooMany(absl::StrCat(kMaxHistories, " histories"));
   }
-  works_.push_back(std::move(work));
+  const auto of_owner = std::count_if(
+      works_.begin(), works_.end(),
+      [owner](const Entry& entry) { return entry.owner == owner; });
+  if (owner != runtime::Owner::kNobody &&
+      std::cmp_greater_equal(of_owner, kMaxOfOwner)) {
+    return TooMany(absl::StrCat(kMaxOfOwner, " histories of this owner"));
+  }
+  works_.push_back({std::move(work), owner});
   woken_ = true;
   return absl::OkStatus();
 }
@@ -66,7 +78,7 @@ void HistoryThread::Run() {
       setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice));
   bool is_busy = false;
   for (;;) {
-    std::vector<std::shared_ptr<HistoryWork>> works;
+    std::vector<Entry> works;
     {
       const absl::MutexLock lock(&mutex_);
       const auto is_due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -85,12 +97,14 @@ void HistoryThread::Run() {
       works = works_;
     }
     is_busy = false;
-    for (const std::shared_ptr<HistoryWork>& work : works) {
-      const HistoryWork::Next next = work->Do();
+    for (const Entry& entry : works) {
+      const HistoryWork::Next next = entry.work->Do();
       is_busy |= next == HistoryWork::Next::kNow;
       if (next != HistoryWork::Next::kOver) continue;
       const absl::MutexLock lock(&mutex_);
-      std::erase(works_, work);
+      std::erase_if(works_, [&entry](const Entry& other) {
+        return other.work == entry.work;
+      });
     }
   }
 }

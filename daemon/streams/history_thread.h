@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/durable/durable_store.h"
+#include "runtime/process/owner.h"
 
 namespace actord::daemon {
 
@@ -33,8 +34,11 @@ class HistoryWork {
 
 class HistoryThread {
  public:
-  // More histories at a time are refused.
+  // More histories at a time are refused. One owner, who may ask for processes
+  // that never were and cost a walk through the whole journal, gets kMaxOfOwner
+  // of them. Callers without an owner are not told apart, and share them all.
   static constexpr size_t kMaxHistories = 16;
+  static constexpr size_t kMaxOfOwner = 4;
 
   HistoryThread(runtime::DurableStore& store, uint64_t retention_ns)
       : store_(store), retention_ns_(retention_ns) {}
@@ -45,7 +49,7 @@ class HistoryThread {
   // INTERNAL: the system has no thread left.
   absl::Status Start();
   // RESOURCE_EXHAUSTED (HISTORY_LIMIT).
-  absl::Status Add(std::shared_ptr<HistoryWork> work);
+  absl::Status Add(std::shared_ptr<HistoryWork> work, runtime::Owner owner);
   // Says that a work that has returned kLater may have something to do.
   void Wake();
 
@@ -54,12 +58,17 @@ class HistoryThread {
   [[nodiscard]] uint64_t retention_ns() const { return retention_ns_; }
 
  private:
+  struct Entry {
+    std::shared_ptr<HistoryWork> work;
+    runtime::Owner owner = runtime::Owner::kNobody;
+  };
+
   void Run();
 
   runtime::DurableStore& store_;
   const uint64_t retention_ns_;
   absl::Mutex mutex_;
-  std::vector<std::shared_ptr<HistoryWork>> works_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Entry> works_ ABSL_GUARDED_BY(mutex_);
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
