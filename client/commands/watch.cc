@@ -193,6 +193,10 @@ ProcessWatchOptions WatchPrinter::Options() {
   watch.labels = options_.labels;
   watch.resume_token = options_.resume;
   watch.skip_snapshot = options_.no_snapshot;
+  watch.on_parent = [this](const std::string& pid) {
+    invocation_.Complain(options_.parent + " is " + pid +
+                         ": watching the children of this process");
+  };
   watch.on_snapshot = [this] { Mark("SNAPSHOT"); };
   watch.on_process = [this](const v1::Process& process) { Show(process); };
   watch.on_snapshot_end = [this] { Mark("SNAPSHOT_END"); };
@@ -283,7 +287,8 @@ void AddWatch(CLI::App& app, Action& chosen) {
       ->type_name("NAME");
   command
       ->add_option("--parent", options->parent,
-                   "Only children of this process: a PID or @NAME")
+                   "Only children of this process: a PID or @NAME. The name "
+                   "is looked up once")
       ->type_name("PID");
   AddLabelFilter(*command, options->labels);
   command->add_flag("--no-snapshot", options->no_snapshot,

@@ -116,6 +116,10 @@ absl::Status ProcessWatch::Watch::Run(Cancellation& stop) {
           return false;
         }
         if (is_first) Call(options_.on_connected);
+        if (!response.parent_pid().empty()) {
+          request.set_parent_pid(response.parent_pid());
+          Call(options_.on_parent, response.parent_pid());
+        }
         const bool whole = Tell(response, stop);
         Call(options_.on_told);
         if (whole) resume_token_ = response.resume_token();

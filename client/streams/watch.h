@@ -36,7 +36,8 @@ namespace actord::client {
 struct ProcessWatchOptions {
   // Only processes of this type, at most 128 bytes; "": all.
   std::string process_type;
-  // Only children of this PID; "": all.
+  // Only children of this process, a PID or @NAME; "": all. The name is looked
+  // up once: after a reconnect the watch goes on with the same PID.
   std::string parent_pid;
   // Only processes with each of these labels, KEY=VALUE or KEY; none: all.
   std::vector<std::string> labels;
@@ -50,6 +51,8 @@ struct ProcessWatchOptions {
   absl::Duration reconnect_delay = absl::Milliseconds(100);
   absl::Duration max_reconnect_delay = absl::Seconds(5);
 
+  // `parent_pid` is a name, and this process holds it.
+  std::function<void(const std::string& pid)> on_parent;
   // A snapshot begins: forget the processes that were known before.
   std::function<void()> on_snapshot;
   // One process of the snapshot.

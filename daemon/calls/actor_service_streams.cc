@@ -41,7 +41,9 @@ absl::StatusOr<std::shared_ptr<WatchStream>> ActorService::WatchProcesses(
   if (!order.ok()) return order.status();
   auto stream =
       std::make_shared<WatchStream>(runtime_, streams_, caller.access());
-  absl::Status status = stream->Open(*std::move(order));
+  const bool is_named = resolved.parent_pid() != request.parent_pid();
+  absl::Status status = stream->Open(
+      *std::move(order), is_named ? resolved.parent_pid() : std::string());
   if (!status.ok()) return status;
   return stream;
 }

@@ -9,9 +9,10 @@ namespace actord::daemon {
 
 using runtime::LifecycleLog;
 
-absl::Status WatchStream::Open(WatchOrder order) {
+absl::Status WatchStream::Open(WatchOrder order, std::string named_parent) {
   const absl::MutexLock lock(&mutex_);
   order_ = std::move(order);
+  named_parent_ = std::move(named_parent);
   // The log records every event from now on, before the walk begins.
   const absl::StatusOr<LifecycleLog::ReaderId> reader =
       log_.Open(std::static_pointer_cast<WatchStream>(shared_from_this()));
@@ -44,6 +45,7 @@ bool WatchStream::TakeOutput() {
   told_cursor_ = place_.cursor;
   outgoing_.set_resume_token(
       MakeResumeToken(runtime_.options().incarnation, order_.scope, place_));
+  outgoing_.set_parent_pid(std::exchange(named_parent_, {}));
   return true;
 }
 

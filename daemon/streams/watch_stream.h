@@ -31,6 +31,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -56,7 +57,9 @@ class WatchStream final : public WriteStream,
 
   // To be called once, before the stream begins. After an error the stream is
   // not open and must not begin.
-  absl::Status Open(WatchOrder order);
+  // `named_parent`: the PID of a parent that the client has named; "": it has
+  // named none.
+  absl::Status Open(WatchOrder order, std::string named_parent);
 
   // LifecycleListener.
   void Wake() override;
@@ -93,6 +96,8 @@ class WatchStream final : public WriteStream,
   runtime::LifecycleLog::ReaderId reader_ ABSL_GUARDED_BY(mutex_) = 0;
   WatchOrder order_ ABSL_GUARDED_BY(mutex_);
   WatchPlace place_ ABSL_GUARDED_BY(mutex_);
+  // For the first response.
+  std::string named_parent_ ABSL_GUARDED_BY(mutex_);
   // The end of the events that count (IsBehind); nullopt: IsBehind has not been
   // called for this page.
   std::optional<uint64_t> caught_up_to_ ABSL_GUARDED_BY(mutex_);

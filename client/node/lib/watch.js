@@ -57,6 +57,8 @@ export class Watch {
   /** @param {any} response @returns {Generator<WatchEvent, void, undefined>} */
   * #deliver(response) {
     wire.checkWatched(response, this.#request.labels);
+    // The name may have another holder when the watch resumes.
+    if (response.parentPid) this.#request.parentPid = response.parentPid;
     const events = wire.watchEvents(response);
     const last = events.pop();
     yield* events;

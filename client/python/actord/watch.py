@@ -37,6 +37,9 @@ class Events(Backlog[WatchEvent]):
     def add(self, response: Any) -> None:
         if self.request.labels:
             wire.check_watched(response, self.request)
+        if response.parent_pid:
+            # The name may have another holder when the watch resumes.
+            self.request.parent_pid = response.parent_pid
         self._next_token = response.resume_token
         self.items.extend(wire.watch_events(response))
         self._advance()
@@ -56,9 +59,10 @@ class Watch(LastingCall[Events, WatchEvent]):
     it at a Snapshot that says `first`, add the PIDs of Snapshot and Started, remove
     the PID of Ended.
 
-    When the connection breaks, the watch goes on where it was. It raises
-    Unavailable if the daemon has not answered for the timeout of the client. The
-    iteration ends at the end of `timeout`, or when another thread calls close().
+    When the connection breaks, the watch goes on where it was, with the same
+    parent if `parent_pid` is a name. It raises Unavailable if the daemon has not
+    answered for the timeout of the client. The iteration ends at the end of
+    `timeout`, or when another thread calls close().
     """
 
     def __init__(self, client: Client, process_type: str, parent_pid: str,

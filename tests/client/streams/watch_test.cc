@@ -101,6 +101,22 @@ TEST_F(ClientWatch, SendsItsOptions) {
   EXPECT_TRUE(requests[0].skip_snapshot());
 }
 
+TEST_F(ClientWatch, NameOfTheParentIsLookedUpOnce) {
+  v1::WatchProcessesResponse first = TokenOnly("1");
+  first.set_parent_pid("p-1");
+  daemon_.watches = {{first, Happened("2", {"+a"})}, {Happened("3", {"-a"})}};
+  ProcessWatchOptions options = Options();
+  options.parent_pid = "@tree";
+  options.on_parent = [this](const std::string& pid) { Note("of " + pid); };
+  ASSERT_TRUE(Run(std::move(options), "ended a").ok());
+  EXPECT_THAT(told_, ElementsAre("connected", "of p-1", "started a",
+                                 "broken DRAINING", "connected", "ended a"));
+  const auto requests = daemon_.log().watches;
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests[0].parent_pid(), "@tree");
+  EXPECT_EQ(requests[1].parent_pid(), "p-1");
+}
+
 TEST_F(ClientWatch, DeliversNothingAfterAStop) {
   daemon_.watches = {
       {Page("1", true, true, {"a"}), Happened("2", {"+b", "+c", "+d"})}};

@@ -169,6 +169,23 @@ class Watching(DaemonCase):
 
 class WatchingOverRestarts(StoreCase):
 
+    def test_a_named_parent_stays_the_same_process(self):
+        address = f"unix:{self.directory}/socket"
+        self.start_with = ("--listen", address)
+        self.start(exit_status=-signal.SIGKILL)
+        client = actord.Client(address, timeout=WAIT_SECONDS)
+        self.addCleanup(client.close)
+        client.submit("probe", method="idle", name="tree")
+        watch = client.watch(parent_pid="@tree")
+        self.addCleanup(watch.close)
+        self.assertTrue(next(watch).last)
+        self.daemon.signal(signal.SIGKILL)
+        self.daemon.wait()
+        self.start()
+        # Nobody holds the name now.
+        self.assertIsInstance(next(watch), actord.Missed)
+        self.assertTrue(next(watch).last)
+
     def test_the_set_is_right_again(self):
         address = f"unix:{self.directory}/socket"
         self.start_with = ("--listen", address)

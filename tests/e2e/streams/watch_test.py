@@ -268,6 +268,16 @@ class Resuming(WatchCase):
             watch_pb2.WatchProcessesRequest(parent_pid="@name"), timeout=WAIT_SECONDS)
         self.assert_refused(lambda: next(call), code=NOT_FOUND,
                             reason="NAME_NOT_FOUND", message="name")
+        pid = self.actor.submit("probe", method="idle", name="name")
+        for parent, echoed in (("@name", pid), (pid, "")):
+            for skip in (True, False):
+                call = self.actor.stub.WatchProcesses(
+                    watch_pb2.WatchProcessesRequest(parent_pid=parent,
+                                                    skip_snapshot=skip),
+                    timeout=WAIT_SECONDS)
+                self.assertEqual(next(call).parent_pid, echoed)
+                call.cancel()
+        self.actor.terminate(pid)
         # A type that nobody has is none that lives.
         self.watch(process_type="unheard-of").wait_until_live([])
         eventually(lambda: self.counters().streams_open == 1, "one stream")

@@ -82,6 +82,19 @@ test('calls, streams, watches and workers outlive a restart', async (t) => {
   await worker.join();
 });
 
+test('a watch keeps the process that the name of its parent meant', async (t) => {
+  const client = clientOf(t, { maxAttempts: 50 });
+  await client.submit('counter', '0', { name: 'tree', durability: 'VOLATILE' });
+  const watch = client.watch('', { parentPid: '@tree' });
+  t.after(() => watch.close());
+  assert.ok((await watch.next()).value.last);
+  await ask('kill');
+  await ask('start');
+  // Nobody holds the name now.
+  assert.equal((await watch.next()).value.kind, 'missed');
+  assert.ok((await watch.next()).value.last);
+});
+
 test('a watch and a stream give up without a daemon', async (t) => {
   const client = clientOf(t, { timeoutMs: 300 });
   const watch = client.watch();
