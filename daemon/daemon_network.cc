@@ -128,7 +128,8 @@ std::string Daemon::Metrics(const AdminCounts& counts) const {
                         .version = kActordVersion,
                         .calls = {},
                         .failures = runtime_->failures().CountsByType(),
-                        .types = {}};
+                        .types = {},
+                        .turn_times = runtime_->TurnTimesByType()};
   for (const runtime::ProcessType* type : catalog_.process_types()) {
     sources.types.push_back(type->name);
   }

@@ -177,6 +177,8 @@ runtime::RuntimeOptions Daemon::OptionsOfRuntime() {
   options.spans = spans_.get();
   options.counts_owners = !config_.auth_tokens.empty();
   options.counts_mailboxes = access_ != nullptr && access_->LimitsMailboxes();
+  // Only the page of metrics shows them.
+  options.samples_turns = !config_.admin_listen.empty();
   options.stuck_after = config_.force_timeout;
   options.log = [this](runtime::LogLevel level, std::string_view message,
                        const runtime::LogSubject& about) {

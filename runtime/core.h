@@ -121,6 +121,7 @@ class Runtime::Core {
       const absl::flat_hash_set<const ProcessType*>& versions,
       uint32_t first_slot);
   RuntimeStats Stats() const;
+  [[nodiscard]] std::map<std::string, TurnHistogram> TurnTimesByType() const;
   [[nodiscard]] uint64_t LiveProcesses() const;
   // The number of live processes that a shutdown ends.
   [[nodiscard]] uint64_t LiveVolatile() const;

@@ -322,6 +322,28 @@ void Runtime::SetMemoryLow(bool low) { core_->limits.SetMemoryLow(low); }
 
 RuntimeStats Runtime::Stats() const { return core_->Stats(); }
 
+std::map<std::string, TurnHistogram> Runtime::Core::TurnTimesByType() const {
+  std::map<std::string, TurnHistogram> by_type;
+  for (size_t i = 0; i < threads.size(); ++i) {
+    const TurnTimes* const times = threads.at(i).lane.turn_times.get();
+    if (times == nullptr) continue;
+    times->ForEach([&](uint16_t type, const TurnHistogram& histogram) {
+      TurnHistogram& sum = by_type[type == TurnTimes::kOther
+                                       ? Failures::kOtherTypes
+                                       : catalog.type_names().NameOf(type)];
+      for (size_t bucket = 0; bucket < sum.turns.size(); ++bucket) {
+        sum.turns[bucket] += histogram.turns[bucket];
+      }
+      sum.sum_ns += histogram.sum_ns;
+    });
+  }
+  return by_type;
+}
+
+std::map<std::string, TurnHistogram> Runtime::TurnTimesByType() const {
+  return core_->TurnTimesByType();
+}
+
 size_t Runtime::FreeBufferBytes() const { return core_->buffers.FreeBytes(); }
 
 size_t Runtime::GivePagesBack() { return core_->buffers.GivePagesBack(); }

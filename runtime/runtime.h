@@ -15,6 +15,7 @@
 #include <actord/abi.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "runtime/counters/stats.h"
+#include "runtime/counters/turn_times.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/listed/ended_info.h"
@@ -316,6 +318,10 @@ class Runtime {
   // the sends and spawns of processes.
   void SetMemoryLow(bool low);
   [[nodiscard]] RuntimeStats Stats() const;
+  // How long turns of each type take, as a sample of all turns since the start
+  // (turn_times.h). The types without a histogram of their own are under
+  // Failures::kOtherTypes. Empty without RuntimeOptions::samples_turns.
+  [[nodiscard]] std::map<std::string, TurnHistogram> TurnTimesByType() const;
 
   // Memory that is kept for reuse (buffer_pool.h). Any thread except workers,
   // because GivePagesBack takes up to a second.

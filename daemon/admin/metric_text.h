@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,7 @@ namespace actord::daemon {
 enum class MetricKind {
   kCounter,  // only grows, from 0 at the start
   kGauge,
+  kHistogram,
 };
 
 class MetricText {
@@ -29,9 +31,23 @@ class MetricText {
   void Add(std::string_view label, std::string_view label_value,
            uint64_t value);
 
+  // Adds the samples of a histogram: the buckets in the order of their upper
+  // bounds, and one without a bound behind them.
+  struct Bucket {
+    double bound;
+    uint64_t count;  // of this bucket alone
+  };
+  void AddHistogram(std::string_view label, std::string_view label_value,
+                    std::span<const Bucket> buckets, uint64_t above,
+                    double sum);
+
   [[nodiscard]] std::string Take() { return std::move(text_); }
 
  private:
+  // Adds a sample of a part of the metric.
+  void AddPart(std::string_view suffix, std::string_view labels,
+               std::string_view value);
+
   std::string text_;
   std::string name_;
 };

@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <array>
 #include <map>
 #include <string>
 
@@ -101,6 +102,25 @@ void WriteFailures(const MetricSources& sources, MetricText& text) {
   for (const auto& [type, failures] : counts) text.Add("type", type, failures);
 }
 
+void WriteTurnTimes(const MetricSources& sources, MetricText& text) {
+  if (sources.turn_times.empty()) return;
+  text.Begin("actord_turn_seconds", MetricKind::kHistogram,
+             "How long turns of a process type take: a random sample of one in "
+             "64. A turn is usually one step and its effects. The first 200 "
+             "types have series, and all further ones share \"(other)\".");
+  for (const auto& [type, histogram] : sources.turn_times) {
+    constexpr auto& kBoundsNs = runtime::TurnHistogram::kBoundsNs;
+    constexpr double kNsPerSecond = 1e9;
+    std::array<MetricText::Bucket, kBoundsNs.size()> buckets{};
+    for (size_t i = 0; i < buckets.size(); ++i) {
+      buckets[i] = {static_cast<double>(kBoundsNs[i]) / kNsPerSecond,
+                    histogram.turns[i]};
+    }
+    text.AddHistogram("type", type, buckets, histogram.turns.back(),
+                      static_cast<double>(histogram.sum_ns) / kNsPerSecond);
+  }
+}
+
 void WriteLimitMetrics(const runtime::Limits& limits, MetricText& text) {
   for (const runtime::LimitRow& row : runtime::LimitRows()) {
     const std::string name = absl::StrCat(
@@ -130,6 +150,7 @@ std::string WriteMetrics(const MetricSources& sources) {
   WriteCounterTables(sources, text);
   WriteCalls(sources, text);
   WriteFailures(sources, text);
+  WriteTurnTimes(sources, text);
   WriteWorkerMetrics(sources.of_runtime, text);
   WriteLimitMetrics(sources.limits, text);
   return text.Take();

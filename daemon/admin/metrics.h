@@ -3,7 +3,8 @@
 //
 // The number of series is bounded: a label is the index of a worker (at most
 // 256), a method of the service, a process type (at most kMaxCountedTypes of
-// Failures, and one for all others), or the version.
+// Failures, and one for all others; for turns kMaxTypes of TurnTimes), or the
+// version.
 //
 // Thread-safety: pure functions and plain values.
 #pragma once
@@ -18,6 +19,7 @@
 #include "daemon/admin/metric_table.h"
 #include "daemon/counters/stats.h"
 #include "runtime/counters/stats.h"
+#include "runtime/counters/turn_times.h"
 #include "runtime/settings/limits.h"
 
 namespace actord::daemon {
@@ -41,6 +43,8 @@ struct MetricSources {
   // that are in force.
   std::map<std::string, uint64_t> failures;
   std::vector<std::string> types;
+  // Runtime::TurnTimesByType.
+  std::map<std::string, runtime::TurnHistogram> turn_times;
 };
 
 std::string WriteMetrics(const MetricSources& sources);

@@ -39,6 +39,7 @@ OVERVIEW = {
         ("Failures by type", ["actord_process_type_failures_total"]),
         ("Steps and messages", ["actord_steps_total", "actord_messages_total"]),
         ("Processes that wait for a worker", ["actord_processes_ready"]),
+        ("p99 of a turn, by type", ["actord_turn_seconds"]),
         ("Turns of each worker", ["actord_worker_turns_total"]),
         ("Calls by method", ["actord_calls_total"]),
         ("Memory", ["process_resident_memory_bytes"]),
@@ -87,10 +88,15 @@ LABELLED = {
     "actord_process_type_failures_total": Metric(
         "actord_process_type_failures_total", True,
         "Processes that failed, by type, without cancelled ones."),
+    "actord_turn_seconds": Metric(
+        "actord_turn_seconds", False,
+        "How long turns of a process type take, from a sample of one in 64."),
 }
+HISTOGRAMS = {"actord_turn_seconds": "type"}
 LEGENDS = {"actord_worker_turns_total": "worker {{worker}}",
            "actord_calls_total": "{{method}}",
-           "actord_process_type_failures_total": "{{type}}"}
+           "actord_process_type_failures_total": "{{type}}",
+           "actord_turn_seconds": "{{type}}"}
 
 # KIND(member, "name", ["unit",] "help" "more of it"), the lines joined.
 ROW = re.compile(r'\b(LANE|TOTAL|GAUGE)\(\w+, ("[^"]*"(?:,? "[^"]*")*)\)')
@@ -122,6 +128,10 @@ def unit_of(metric):
 
 
 def expression_of(metric):
+    if metric.name in HISTOGRAMS:
+        return (f"histogram_quantile(0.99, sum by ({HISTOGRAMS[metric.name]}, le) ("
+                f'rate({metric.name}_bucket{{job="$job", instance=~"$instance"}}'
+                "[$__rate_interval])))")
     series = f'{metric.name}{{job="$job", instance=~"$instance"}}'
     if metric.is_total:
         return f"rate({series}[$__rate_interval])"

@@ -8,9 +8,11 @@
 // performance-notes: Rare code moved out, Inlined by force.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "runtime/counters/counters.h"
+#include "runtime/counters/turn_times.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/yield_record.h"
 #include "runtime/scheduler/hold.h"
@@ -72,6 +74,8 @@ class Lane {
 
   // The handler that was looked up last, or null. Not for the shared lane.
   const CommandHandler* last_command = nullptr;
+  // Null: no turn is measured.
+  std::unique_ptr<TurnTimes> turn_times;
 
   // These three are not for the shared lane.
   BufferCache& buffers() { return buffers_; }

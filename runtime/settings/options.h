@@ -75,6 +75,9 @@ struct RuntimeOptions : Limits {
   // quota on.
   bool counts_mailboxes = false;
 
+  // Measures how long some turns take (Runtime::TurnTimesByType).
+  bool samples_turns = false;
+
   // A step or a pooled handler counts as stuck (ShutdownReport::stuck) if it
   // has not returned this long after everything was told to stop.
   absl::Duration stuck_after = absl::Seconds(5);

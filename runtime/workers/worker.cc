@@ -10,18 +10,54 @@
 namespace actord::runtime {
 
 Worker::Worker(Scheduler& scheduler, WorkerQueue& queue, YieldBroker& broker,
-               Lifetimes& lifetimes, uint64_t seed)
+               Lifetimes& lifetimes, uint64_t seed, bool samples_turns)
     : scheduler_(scheduler),
       queue_(queue),
       due_(scheduler, broker, lifetimes),
       random_(seed) {
+  if (samples_turns) PlanSample();
   PlanSpecialTurn();
 }
 
 Worker::Did Worker::RunOne(ProcessRunner& runner) {
   ++turn_;
-  Process* process = FindWork(runner.lane());
+  if (turn_ == special_turn_) [[unlikely]] {
+    return RunSpecial(runner);
+  }
+  Process* const process = FindWork(First::kOwn, runner.lane());
   if (process == nullptr) return NothingFound();
+  BeginTurn(*process);
+  // RunTurn comes last: afterwards another thread may hold this worker.
+  runner.RunTurn(*process);
+  return Did::kRan;
+}
+
+Worker::Did Worker::RunSpecial(ProcessRunner& runner) {
+  const bool is_sampled = turn_ == sampled_turn_;
+  if (is_sampled) PlanSample();
+  Process* const process = FindSpecial(runner.lane());
+  if (process == nullptr) return NothingFound();
+  BeginTurn(*process);
+  if (is_sampled) {
+    RunSampled(scheduler_.clock(), runner, *process);
+  } else {
+    runner.RunTurn(*process);
+  }
+  return Did::kRan;
+}
+
+void Worker::RunSampled(const Clock& clock, ProcessRunner& runner,
+                        Process& process) {
+  // Read now, because the process may end. A type never ends.
+  const ProcessType* const type = process.type.load(std::memory_order_relaxed);
+  const uint16_t number =
+      type == nullptr ? TurnTimes::kOther : type->name_number;
+  const uint64_t begun_ns = clock.MonotonicNs();
+  runner.RunTurn(process);
+  runner.lane().turn_times->Add(number, clock.MonotonicNs() - begun_ns);
+}
+
+inline void Worker::BeginTurn(const Process& process) {
   fruitless_ = 0;
   woken_ = false;
   if (searching_) {
@@ -35,38 +71,41 @@ Worker::Did Worker::RunOne(ProcessRunner& runner) {
   }
   scheduler_.BeginTurn(queue_);
   ACTORD_ASSERT_HOT(
-      Activity::Runnable(process->activity.load()) && !process->running.load(),
+      Activity::Runnable(process.activity.load()) && !process.running.load(),
       "activity.h (1)");
-  ACTORD_ASSERT_HOT(Activity::IsPlausible(process->activity.load()),
+  ACTORD_ASSERT_HOT(Activity::IsPlausible(process.activity.load()),
                     "activity.h (2)");
-  // RunTurn comes last: afterwards another thread may hold this worker.
-  runner.RunTurn(*process);
-  return Did::kRan;
 }
 
-Process* Worker::FindWork(Lane& lane) {
+Process* Worker::FindSpecial(Lane& lane) {
   First first = First::kOwn;
-  if (turn_ == special_turn_) [[unlikely]] {
-    // This turn is not counted yet, because it may find no process.
-    PublishTurns(turn_ - 1);
-    PlanSpecialTurn();
-    const uint64_t in_round = turn_ % Policy::kRoundTurns;
-    if (turn_ % Policy::kBackPeriodTurns == Policy::kBackFirstTurn) {
-      first = First::kBack;
-    }
-    if (in_round == Policy::kGlobalFirstTurn) first = First::kGlobal;
-    if (turn_ % Policy::kTurnsPerTimerCheck == 0) {
-      due_.Fire(queue_, lane, Policy::kTimersBesideWork);
-    }
-    if (first == First::kGlobal) {
-      due_.Fire(scheduler_.queue(random_.Next() % scheduler_.size()), lane,
-                Policy::kTimersBesideWork);
-    }
-    if (in_round == Policy::kAgeingTurn) {
-      if (Process* process = TakeLow()) return process;
-    }
+  // This turn is not counted yet, because it may find no process.
+  PublishTurns(turn_ - 1);
+  PlanSpecialTurn();
+  const uint64_t in_round = turn_ % Policy::kRoundTurns;
+  if (turn_ % Policy::kBackPeriodTurns == Policy::kBackFirstTurn) {
+    first = First::kBack;
   }
+  if (in_round == Policy::kGlobalFirstTurn) first = First::kGlobal;
+  if (turn_ % Policy::kTurnsPerTimerCheck == 0) {
+    due_.Fire(queue_, lane, Policy::kTimersBesideWork);
+  }
+  if (first == First::kGlobal) {
+    due_.Fire(scheduler_.queue(random_.Next() % scheduler_.size()), lane,
+              Policy::kTimersBesideWork);
+  }
+  if (in_round == Policy::kAgeingTurn) {
+    if (Process* process = TakeLow()) return process;
+  }
+  return FindWork(first, lane);
+}
+
+inline Process* Worker::FindWork(First first, Lane& lane) {
   if (Process* process = TakeReady(first)) return process;
+  return FireOrSearch(lane);
+}
+
+Process* Worker::FireOrSearch(Lane& lane) {
   Scheduler::EndQuiet(queue_);
   while (due_.Fire(queue_, lane)) {
     if (Process* process = TakeReady(First::kOwn)) return process;
@@ -78,11 +117,20 @@ void Worker::PlanSpecialTurn() {
   const auto after = [this](uint64_t every, uint64_t at) {
     return turn_ + every - (turn_ + every - at) % every;
   };
-  special_turn_ =
-      std::min({after(Policy::kTurnsPerTimerCheck, 0),
-                after(Policy::kRoundTurns, Policy::kGlobalFirstTurn),
-                after(Policy::kRoundTurns, Policy::kAgeingTurn),
-                after(Policy::kBackPeriodTurns, Policy::kBackFirstTurn)});
+  special_turn_ = std::min(
+      {after(Policy::kTurnsPerTimerCheck, 0),
+       after(Policy::kRoundTurns, Policy::kGlobalFirstTurn),
+       after(Policy::kRoundTurns, Policy::kAgeingTurn),
+       after(Policy::kBackPeriodTurns, Policy::kBackFirstTurn), sampled_turn_});
+}
+
+void Worker::PlanSample() {
+  // From 1 to twice the mean. The multiplier is that of Fibonacci hashing. (Not
+  // random_: a worker that samples must decide the rest as one that does not.)
+  constexpr uint64_t kGoldenRatio = 0x9E37'79B9'7F4A'7C15;
+  constexpr int kShift = 57;
+  static_assert(uint64_t{1} << (64 - kShift) == 2 * TurnTimes::kTurnsPerSample);
+  sampled_turn_ = turn_ + 1 + (turn_ * kGoldenRatio >> kShift);
 }
 
 Process* Worker::TakeBest(uint32_t levels, First first) {

@@ -31,8 +31,9 @@ class alignas(64) Worker {
     kSleep,   // became a sleeper: Parker::Wait(sleep_ns()), then Wake()
   };
 
+  // `samples_turns`: some turns are measured (TurnTimes of their lanes).
   Worker(Scheduler& scheduler, WorkerQueue& queue, YieldBroker& broker,
-         Lifetimes& lifetimes, uint64_t seed);
+         Lifetimes& lifetimes, uint64_t seed, bool samples_turns);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -64,9 +65,24 @@ class alignas(64) Worker {
   // the worker's own, the global queue, and processes that continue.
   enum class First { kOwn, kGlobal, kBack };
 
-  Process* FindWork(Lane& lane);
+  // RunOne for a turn with a special rule.
+  [[gnu::noinline]] Did RunSpecial(ProcessRunner& runner);
+  // Work for a turn with a special rule.
+  Process* FindSpecial(Lane& lane);
+  // Work for any turn. (Inlined: see RunOne.)
+  [[gnu::always_inline]] Process* FindWork(First first, Lane& lane);
+  // Fires timers until one makes a process ready, and then looks further away.
+  Process* FireOrSearch(Lane& lane);
+  // The worker has found this process for the turn that begins. (Inlined: a
+  // part of each turn.)
+  [[gnu::always_inline]] void BeginTurn(const Process& process);
+  // Runs and measures the turn. Afterwards another thread may hold this worker.
+  static void RunSampled(const Clock& clock, ProcessRunner& runner,
+                         Process& process);
   // Sets special_turn_ to the first special turn after this turn.
   void PlanSpecialTurn();
+  // Sets sampled_turn_ to a later turn.
+  void PlanSample();
   // The best process that is ready here or in the global queue; null: there is
   // none.
   [[gnu::always_inline]] Process* TakeReady(First first) {
@@ -128,6 +144,9 @@ class alignas(64) Worker {
   uint64_t empty_turns_ = 0;  // turns that found no process
   // The next turn with a special rule, so that other turns need one comparison.
   uint64_t special_turn_ = 0;
+  // The next turn that is measured; kNever: none is.
+  static constexpr uint64_t kNever = UINT64_MAX;
+  uint64_t sampled_turn_ = kNever;
   // How often in a row the newest process of each level went first.
   std::array<uint8_t, kPriorities> newest_in_a_row_{};
   // While the global queue is fair: the next turn goes to it first.

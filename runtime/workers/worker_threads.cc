@@ -17,7 +17,11 @@ namespace actord::runtime {
 
 WorkerThreads::Thread::Thread(const Parts& parts, BlockingCalls& blocking_calls)
     : lane(parts.buffers, Lane::Use::kOneThread),
-      runner(parts.make_runner(lane, blocking_calls)) {}
+      runner(parts.make_runner(lane, blocking_calls)) {
+  if (parts.options.samples_turns) {
+    lane.turn_times = std::make_unique<TurnTimes>();
+  }
+}
 
 WorkerThreads::WorkerThreads(const Parts& parts)
     : parts_(parts),
@@ -38,9 +42,9 @@ WorkerThreads::WorkerThreads(const Parts& parts)
       const MutexLock lock(mutex_);
       seed = seeds_.Next();
     }
-    workers_.push_back(
-        std::make_unique<Worker>(parts.scheduler, parts.scheduler.queue(i),
-                                 parts.broker, parts.lifetimes, seed));
+    workers_.push_back(std::make_unique<Worker>(
+        parts.scheduler, parts.scheduler.queue(i), parts.broker,
+        parts.lifetimes, seed, parts.options.samples_turns));
     thread->lane.hold().Give(parts.scheduler.queue(i));
   }
 }

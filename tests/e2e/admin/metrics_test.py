@@ -94,17 +94,39 @@ class MetricsTest(EmptyCase):
         self.assertEqual(after["actord_process_failures_total"][""], 2)
         self.assertEqual(after["actord_processes_failed_total"][""], 3)
 
+    def test_a_sample_of_turns_is_measured_by_type(self):
+        port = self.start()
+        actor = self.connect(self.daemon)
+        pid = actor.submit("counter", b"1")
+
+        def counted():
+            for _ in range(100):
+                actor.send(pid, "add", b"1")
+            turns = parse_metrics(get(port, "/metrics")[2]).get(
+                "actord_turn_seconds", {})
+            return turns.get(("count", "counter", None)) and turns
+
+        turns = eventually(counted, "a turn that was measured")
+        count = turns["count", "counter", None]
+        self.assertEqual(turns["bucket", "counter", "+Inf"], count)
+        self.assertGreater(turns["sum", "counter", None], 0)
+        up_to = [number for (part, kind, _), number in turns.items()
+                 if (part, kind) == ("bucket", "counter")]
+        self.assertEqual(up_to, sorted(up_to))
+
     def check_names(self, served):
         """Tables, alerts and dashboard name every served metric, and no other."""
         tables = set(make_dashboard.read_tables())
         # There is no certificate without TLS.
         tables.remove("actord_certificate_expiry_timestamp_seconds")
         labelled = {"actord_build_info", "actord_calls_total",
-                    "actord_process_type_failures_total"}
+                    "actord_process_type_failures_total",
+                    "actord_turn_seconds"}
         self.assertEqual(
             tables, {name for name in served - labelled
                      if not name.startswith(("actord_limit_", "actord_worker_"))})
-        known = served | {"actord_certificate_expiry_timestamp_seconds"}
+        known = served | {"actord_certificate_expiry_timestamp_seconds",
+                          "actord_turn_seconds_bucket"}
         rules = "\n".join(re.findall(r"expr:(.*?)\n\s+(?:for|labels):",
                                      RULES.read_text(), re.S))
         self.assertEqual(set(METRIC.findall(rules)) - known, set())

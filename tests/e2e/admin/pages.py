@@ -40,12 +40,15 @@ def get(where, path, method="GET", headers=None):
 
 
 SAMPLE = re.compile(
-    r'([a-z_]+)(?:\{([a-z]+)="([^"\\]*)"\})? (-?[0-9.]+(?:e[+-]?[0-9]+)?)')
+    r'([a-z_]+)(?:\{([a-z]+)="([^"\\]*)"(?:,le="([^"]*)")?\})? '
+    r'(-?[0-9.]+(?:e[+-]?[0-9]+)?)')
+HISTOGRAM_PARTS = ("_bucket", "_sum", "_count")
 
 
 def parse_metrics(text):
-    """The samples of a page of metrics: {name: {label value or "": number}}.
-    Raises if the page breaks a rule of the format."""
+    """The samples of a page of metrics: {name: {label value or "": number}}. Those
+    of a histogram are {(part, label value, bound or None): number}. Raises if the
+    page breaks a rule of the format."""
     samples, types, current = {}, {}, None
     for line in text.splitlines():
         if line.startswith("# HELP "):
@@ -54,11 +57,15 @@ def parse_metrics(text):
             samples[current] = {}
         elif line.startswith("# TYPE "):
             name, kind = line[7:].split(" ")
-            assert name == current and kind in ("counter", "gauge"), line
+            assert name == current and kind in ("counter", "gauge", "histogram"), line
             assert (kind == "counter") == name.endswith("_total"), line
             types[name] = kind
         else:
-            name, _, value, number = SAMPLE.fullmatch(line).groups()
+            name, _, value, bound, number = SAMPLE.fullmatch(line).groups()
+            if types.get(current) == "histogram":
+                assert name in {current + part for part in HISTOGRAM_PARTS}, line
+                value = (name.removeprefix(current + "_"), value, bound)
+                name = current
             assert name == current and name in types, line
             assert (value or "") not in samples[name], line
             samples[name][value or ""] = float(number)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "tests/runtime/stepped_core.h"
@@ -12,8 +13,8 @@ namespace {
 
 class WorkerStatsTest : public ::testing::Test {
  protected:
-  void Start(int workers) {
-    core_ = std::make_unique<SteppedCore>(workers);
+  void Start(int workers, const RuntimeOptions& options = {}) {
+    core_ = std::make_unique<SteppedCore>(workers, options);
     core_->Settle();
   }
   WorkerStats Of(size_t worker) {
@@ -48,6 +49,50 @@ TEST_F(WorkerStatsTest, ABusyWorkerPublishesItsTurnsNowAndThen) {
   });
   ASSERT_EQ(behind.size(), 1000u);
   for (const uint64_t each : behind) EXPECT_LE(each, 16u);
+}
+
+TEST_F(WorkerStatsTest, ASampleOfTurnsIsMeasuredByType) {
+  RuntimeOptions options;
+  options.samples_turns = true;
+  Start(1, options);
+  const auto taking = [this](uint64_t ns) {
+    return actord::testing::Script{.step = [this, ns](Events, StepOutput&) {
+      core_->clock.manual.AdvanceNs(ns);
+    }};
+  };
+  const auto short_script = taking(2000);
+  const auto long_script = taking(200'000);
+  const Pid quick = core_->Submit(short_script);
+  const Pid slow = core_->Submit(long_script, "cancellable");
+  constexpr uint64_t kTurns = 100 * TurnTimes::kTurnsPerSample;
+  // In a steady rhythm, to which the sample must be deaf.
+  for (uint64_t i = 0; i < kTurns; ++i) {
+    core_->Send(quick, -1);
+    core_->Settle();
+    core_->Send(slow, -1);
+    core_->Settle();
+  }
+  const auto times = core_->core->TurnTimesByType();
+  ASSERT_EQ(times.size(), 2u);
+  for (const auto& [type, bucket, ns] :
+       {std::tuple("script", 1u, 2000u), {"cancellable", 4u, 200'000u}}) {
+    SCOPED_TRACE(type);
+    const TurnHistogram& histogram = times.at(type);
+    const uint64_t turns = histogram.turns.at(bucket);
+    EXPECT_GT(turns, 50u);
+    EXPECT_LT(turns, 200u);
+    EXPECT_EQ(histogram.sum_ns, turns * ns) << "all turns took the same time";
+  }
+}
+
+TEST_F(WorkerStatsTest, NoTurnIsMeasuredUnasked) {
+  Start(1);
+  const Pid pid = core_->Submit([](Events, StepOutput&) {});
+  for (int i = 0; i < 1000; ++i) {
+    core_->Send(pid, -1);
+    core_->Settle();
+  }
+  EXPECT_TRUE(core_->core->TurnTimesByType().empty());
 }
 
 TEST_F(WorkerStatsTest, ASleepThatEndsIsAWakeUp) {
