@@ -367,8 +367,11 @@ void Runtime::Core::CloseDurable() {
     delete std::exchange(process.owed_calls, nullptr);
     Upgrading::Forget(process);
     if (auto& quarantined = durable->StateOf(process).quarantined) {
-      // FreeMailboxes frees them.
-      process.urgent_taken = std::exchange(quarantined->held, {});
+      // FreeMailboxes frees them. A process that has had no turn in quarantine
+      // has events in its mailbox, too.
+      while (Envelope* const event = quarantined->held.PopFront()) {
+        process.urgent_taken.PushBack(event);
+      }
     }
     durable->Forget(process);
     return true;
