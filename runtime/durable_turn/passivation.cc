@@ -8,6 +8,7 @@
 #include "runtime/delivery/logged_events.h"
 #include "runtime/durable_turn/durable_turn.h"
 #include "runtime/process/upgrading.h"
+#include "runtime/system/fail_point.h"
 
 namespace actord::runtime {
 
@@ -95,6 +96,8 @@ std::optional<int32_t> DurableTurn::MayPassivate(Process& process, Turn& turn,
 bool DurableTurn::EndTimers(Process& process, const Turn& turn,
                             const Pid& pid) {
   absl::flat_hash_set<uint64_t> due;
+  // The last check of the time may be long ago.
+  LongFailPoint();
   shared_.broker.CloseOthers(process, turn.generation, {}, lane_,
                              [&](uint64_t tag) { due.insert(tag); });
   if (due.empty()) return true;

@@ -28,6 +28,8 @@ class Interleaver {
 
   // Another thread may run before this returns.
   virtual void MaySwitch() = 0;
+  // The same, and the thread may be kept for so long that timers become due.
+  virtual void MayStall() { MaySwitch(); }
   // Other threads run until a thread calls Wake(what) or `timeout_ns` has
   // passed. The wait may also end for no reason. False: the time has passed.
   virtual bool Wait(const void* what, uint64_t timeout_ns) = 0;
@@ -62,6 +64,15 @@ inline void FailPoint() {
   if (state >> 61 == 0) sched_yield();
 }
 
+// A fail point in a race that only a long pause of this thread decides.
+inline void LongFailPoint() {
+  if (interleaver != nullptr) {
+    interleaver->MayStall();
+  } else {
+    FailPoint();
+  }
+}
+
 // Called before an access to memory that several processors use, if the sharing
 // may be costly (tests/sim/scaling/machine.h).
 inline void WillRead(const void* address) {
@@ -75,6 +86,7 @@ inline void WillChange(const void* address) {
 }
 #else
 inline void FailPoint() {}
+inline void LongFailPoint() {}
 inline void WillRead(const void* /*address*/) {}
 inline void WillWrite(const void* /*address*/) {}
 inline void WillChange(const void* /*address*/) {}

@@ -161,13 +161,16 @@ void RunWithStore(const Options& options) {
                   summary.choices, summary.lives);
     }
   }
-  std::printf(
-      "%" PRIu64 " seeds with a store are good: %" PRIu64 " steps, %" PRIu64
-      " entries, %" PRIu64 " lives, %" PRIu64 " crashes, %" PRIu64
-      " crashes in recovery, %" PRIu64 " failures of the disk, %" PRIu64
-      " damaged stores refused, %" PRIu64 " dormant processes\n",
-      options.count, all.steps, all.entries, all.lives, all.crashes,
-      all.crashes_in_recovery, all.disk_failures, all.refused, all.dormant);
+  std::printf("%" PRIu64 " seeds with a store are good: %" PRIu64
+              " steps, %" PRIu64 " entries, %" PRIu64 " lives, %" PRIu64
+              " crashes, %" PRIu64 " crashes in recovery, %" PRIu64
+              " failures of the disk, %" PRIu64
+              " damaged stores refused, %" PRIu64 " dormant processes, %" PRIu64
+              " cancels, %" PRIu64 " upgrades, %" PRIu64
+              " calls refused by a quarantine\n",
+              options.count, all.steps, all.entries, all.lives, all.crashes,
+              all.crashes_in_recovery, all.disk_failures, all.refused,
+              all.dormant, all.cancels, all.upgrades, all.quarantined);
 }
 
 }  // namespace

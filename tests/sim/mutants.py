@@ -31,7 +31,7 @@ MUTANTS = {**VOLATILE_MUTANTS, **STORE_MUTANTS}
 EQUIVALENT = {"TIMER_TWICE", "TASK_AT_ONCE"}
 TOO_SELDOM = {"UNSEEN_BATCH", "ALONE_TO_OTHERS", "DUE_TO_OTHERS", "END_AFTER_LOOK",
               "NO_TAG", "NO_GENERATION_CHAIN", "UNNUMBERED_ENDS", "UNORDERED_RELEASES",
-              "STOP_COUNTS_AGAIN", "HISTORY_NOT_READ_AGAIN", "TIMER_TWICE_ASLEEP"}
+              "STOP_COUNTS_AGAIN", "HISTORY_NOT_READ_AGAIN"}
 # Where a mutant changes a second text of its file: the text, its replacement.
 ALSO = {"LOOK_FIRST": ("look && scheduler_.HasWork()", "look && has_work")}
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t kStartNs = 1'000'000'000;
 constexpr uint64_t kLongestJumpNs = 20'000'000;
+constexpr uint64_t kLongestStallNs = 60'000'000;
 
 }  // namespace
 
@@ -118,6 +119,11 @@ void Schedule::MaySwitch() {
         choices_ + random_.Next() % style_.stall_most;
   }
   SwitchAway();
+}
+
+void Schedule::MayStall() {
+  if (!OneIn(style_.long_stalls)) return MaySwitch();
+  SleepFor(random_.Next() % kLongestStallNs, /*busy=*/true);
 }
 
 bool Schedule::Wait(const void* what, uint64_t timeout_ns) {

@@ -23,7 +23,7 @@ namespace actord::sim {
 
 class Schedule final : public runtime::Interleaver, public runtime::Clock {
  public:
-  // How this seed mixes its threads. The first, second, fourth and fifth field
+  // How this seed mixes its threads. All fields but `stall_most` and `creep_ns`
   // are odds of one in N; 0: never.
   struct Style {
     uint32_t switches = 8;     // a fail point switches the thread
@@ -32,6 +32,8 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
     uint32_t spurious = 256;   // a choice ends a sleep spuriously
     uint32_t jumps = 4096;     // a choice moves the time far ahead
     uint64_t creep_ns = 2000;  // maximum duration of a choice
+    // A long fail point keeps the thread for some time.
+    uint32_t long_stalls = 0;
   };
   explicit Schedule(bool trace);
   ~Schedule() override;
@@ -41,6 +43,7 @@ class Schedule final : public runtime::Interleaver, public runtime::Clock {
 
   // Interleaver.
   void MaySwitch() override;
+  void MayStall() override;
   bool Wait(const void* what, uint64_t timeout_ns) override;
   void Wake(const void* what) override;
   uint64_t Start(std::function<void()> run) override;

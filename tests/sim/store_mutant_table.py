@@ -206,4 +206,64 @@ STORE_MUTANTS = {
         "  state.restore_due = true;\n"
         "  state.image = std::move(stored->image);\n",
         "a process that an event keeps in memory loses its history"),
+    "CANCEL_AT_ONCE": (
+        "runtime/durable/durable_inputs.cc",
+        "  if (status.ok()) return {status, *position};\n"
+        "  return Refuse(\n      to, *position, 1,\n",
+        "  if (status.ok()) return {status};\n"
+        "  return Refuse(\n      to, *position, 1,\n",
+        "a cancel is acknowledged before it is durable"),
+    "CANCEL_FORGOTTEN": (
+        "runtime/recovery.cc",
+        "      case MailKind::kCancel:\n      case MailKind::kTerminate: {\n",
+        "      case MailKind::kCancel:\n        continue;\n"
+        "      case MailKind::kTerminate: {\n",
+        "a cancel that waits is lost in a restart"),
+    "CANCEL_BECOMES_FAILURE": (
+        "runtime/turn/inbox_cancels.cc",
+        "    end_cause_ = {EndKind::kCancelled, absl::StatusCode::kCancelled,\n",
+        "    end_cause_ = {EndKind::kFailed, absl::StatusCode::kCancelled,\n",
+        "the outcome of a cancelled process is a failure"),
+    "CANCEL_DEADLINE_FORGOTTEN": (
+        "runtime/recovery.cc",
+        "  if (image.cancel_deadline_ns == 0) return;\n",
+        "  if (image.cancel_deadline_ns + 1 != 0) return;\n",
+        "the deadline of a cancel is lost in a restart"),
+    "UPGRADE_NOT_NOTED": (
+        "runtime/durable_turn/durable_turn.cc",
+        "  if (type.plugin_number == state.plugin && !image) return absl::OkStatus();\n",
+        "  if (type.plugin_number != 0 || !image) return absl::OkStatus();\n",
+        "the journal does not learn of an upgrade"),
+    "UPGRADE_WITHOUT_IMAGE": (
+        "runtime/durable_turn/durable_turn.cc",
+        "            NoteVersion(process, turn, state, target, std::move(image));\n",
+        "            NoteVersion(process, turn, state, target, std::nullopt);\n"
+        "        image.clear();\n",
+        "a newer version takes the steps of the older one again"),
+    "FORMER_STAYS": (
+        "runtime/process/catalog.cc",
+        "      former->durable_upgrade_to.store(now, std::memory_order_release);\n",
+        "      former->durable_upgrade_to.store(nullptr, std::memory_order_release);\n",
+        "a restart upgrades no process of an older version"),
+    "PUT_OFF_FOR_EVER": (
+        "runtime/durable_turn/durable_turn.cc",
+        "  if (process.upgrading == nullptr || process.upgrading->put_off == nullptr) {\n",
+        "  if (process.upgrading == nullptr || process.upgrading->put_off != nullptr) {\n",
+        "a process that puts an upgrade off is not asked again"),
+    "TRIED_UNASKED": (
+        "runtime/delivery/quarantine.cc",
+        "  if (member->second.waiting.empty()) return std::nullopt;\n",
+        "", "an upgrade takes a process out of quarantine, though nobody asked"),
+    "QUARANTINE_LOSES_EVENTS": (
+        "runtime/durable_turn/durable_quarantine.cc",
+        "      kept.held.PushBack(event);\n      continue;\n",
+        "", "completions, exits and cancels that come in quarantine are lost"),
+    "QUARANTINE_LOSES_MAIL": (
+        "runtime/recovery.cc",
+        "  FillMailbox(process, stored, processes.mailbox_bytes_of(), lane);\n"
+        "  if (!found.fits.ok()) {\n",
+        "  if (found.fits.ok()) {\n"
+        "    FillMailbox(process, stored, processes.mailbox_bytes_of(), lane);\n"
+        "  }\n  if (!found.fits.ok()) {\n",
+        "the mailbox of a process that begins in quarantine is lost"),
 }

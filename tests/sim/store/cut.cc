@@ -66,6 +66,10 @@ absl::Status AddLiving(runtime::DurableStore& store, StoredProcess&& stored,
   Cut::Process& process = cut.processes[stored.pid];
   const bool is_image =
       stored.entry.durability == runtime::records::Durability::kImage;
+  process.is_replayed = !is_image;
+  process.is_started = stored.entry.started;
+  process.plugin = stored.entry.plugin;
+  process.is_cancelled = stored.entry.runtime.cancel_requested;
   if (stored.WaitsForMessages()) {
     // Both ways to read a process must agree: at a start, and alone.
     const absl::StatusOr<StoredProcess> alone =
@@ -108,6 +112,9 @@ absl::Status AddLiving(runtime::DurableStore& store, StoredProcess&& stored,
       case MailKind::kCompletion:
         process.completions.insert(event.mail.tag);
         break;
+      case MailKind::kCancel:
+        process.is_cancelled = true;
+        break;
       default:
         break;
     }
@@ -141,18 +148,28 @@ std::vector<Entry> Cut::Came(const Process& process) {
   return came;
 }
 
-absl::StatusOr<Cut> Cut::Of(runtime::DurableStore& store) {
+absl::StatusOr<Cut> Cut::Of(runtime::OpenedStore& store) {
   Cut cut;
   cut.is_of_store = true;
   absl::Status status = store.ForEachProcess(
       runtime::DurableStore::WithState, [&](StoredProcess&& stored) {
         return AddLiving(store, std::move(stored), cut);
       });
+  std::set<uint32_t> plugins;
+  status.Update(store.ForEachPlugin([&](runtime::records::Plugin&& plugin) {
+    plugins.insert(plugin.number);
+  }));
   absl::Status strange;
+  for (const auto& [pid, process] : cut.processes) {
+    if (process.is_started && !plugins.contains(process.plugin)) {
+      strange = Strange(pid, "a plugin that it does not know");
+    }
+  }
   status.Update(store.ForEachOutcome(
       [&](const Pid& pid, runtime::OutcomeEntry&& outcome) {
         Process& process = cut.processes[pid];
         process.has_ended = true;
+        process.end = static_cast<runtime::EndKind>(outcome.end.reason);
         process.was_refused =
             outcome.end.reason == runtime::records::EndReason::kInitRefused;
         if (outcome.end.reason != runtime::records::EndReason::kResult) return;

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "runtime/durable/durable_store.h"
+#include "runtime/durable/opened_store.h"
+#include "runtime/process/outcome.h"
 #include "runtime/process/pid.h"
 #include "tests/sim/store/diary.h"
 
@@ -23,6 +24,15 @@ struct Cut {
     // replay type.
     std::optional<Diary> diary;
     bool has_ended = false;
+    // Of a process that has ended.
+    std::optional<runtime::EndKind> end;
+    // Of one that lives, and only in a store: it was told to end, it is of the
+    // replay type, its Init has returned, and the file whose code has its
+    // state.
+    bool is_cancelled = false;
+    bool is_replayed = false;
+    bool is_started = false;
+    uint32_t plugin = 0;
     // Its last Init has refused.
     bool was_refused = false;
     // The messages in the mailbox, as kCame.
@@ -49,7 +59,7 @@ struct Cut {
 
   friend bool operator==(const Cut&, const Cut&) = default;
 
-  static absl::StatusOr<Cut> Of(runtime::DurableStore& store);
+  static absl::StatusOr<Cut> Of(runtime::OpenedStore& store);
 };
 
 }  // namespace actord::sim

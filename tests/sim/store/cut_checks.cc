@@ -1,7 +1,10 @@
 // The checks of a cut: outside.h.
+#include <actord/abi.h>
+
 #include <algorithm>
 #include <string>
 
+#include "handlers/rules/process_rules.h"
 #include "tests/sim/store/outside.h"
 
 namespace actord::sim {
@@ -49,7 +52,11 @@ void Outside::CheckProcess(const Cut& cut, const Pid& pid,
   if (!process.diary) return;
   const Diary& diary = *process.diary;
   int64_t balance = 0;
+  uint16_t version = 0;
   for (const Entry& entry : diary.entries) {
+    Check(entry.version >= version, pid,
+          "an older version went on after a newer one");
+    version = entry.version;
     const auto amount = static_cast<int64_t>(entry.value);
     if (entry.kind == Entry::kCame) balance += amount;
     if (entry.kind == Entry::kSent) balance -= amount;
@@ -59,6 +66,9 @@ void Outside::CheckProcess(const Cut& cut, const Pid& pid,
     }
   }
   Check(balance == diary.balance, pid, "its balance is not that of its diary");
+  Check(!process.is_started || process.is_replayed ||
+            process.plugin >= diary.version,
+        pid, "the store has an older version of it than has written its image");
   CheckMessages(cut, pid, process);
   CheckFromClients(pid, process);
   CheckSent(cut, pid, diary);
@@ -212,8 +222,13 @@ void Outside::CheckExits(const Cut& cut, const Pid& pid,
     Check(monitored != nullptr && monitored->peer == entry.peer, pid,
           "an exit without its monitor");
     const auto other = cut.processes.find(entry.peer);
-    Check(other == cut.processes.end() || other->second.has_ended, pid,
+    if (other == cut.processes.end()) continue;
+    Check(other->second.has_ended, pid,
           "it has the exit of a process that lives");
+    // A monitor of a process that had ended before is told of no kind.
+    Check(entry.code == ACTORD_EXIT_NO_PROCESS || !other->second.end ||
+              entry.code == rules::ExitReasonOf(*other->second.end),
+          pid, "it was told of another end than the outcome says");
   }
 }
 
@@ -225,6 +240,18 @@ void Outside::CheckKnown(const Cut& cut, const Pid& pid,
   const Cut::Process& process = found->second;
   Check(!what.outcome || process.has_ended, pid,
         "its outcome was seen outside, and it lives");
+  if (process.has_ended && process.end && what.ends_cancelled) {
+    Check(*process.end == runtime::EndKind::kCancelled ||
+              (what.may_be_terminated &&
+               *process.end == runtime::EndKind::kTerminated),
+          pid, "it was cancelled, and its outcome is another one");
+  }
+  if (cut.is_of_store && !process.has_ended) {
+    Check(!what.is_cancelled || process.is_cancelled, pid,
+          "an acknowledged cancel is lost");
+    Check(!process.is_started || process.plugin >= what.version, pid,
+          "the store has an older version of it than was seen outside");
+  }
   if (!process.diary) return;
   const std::vector<Entry>& entries = process.diary->entries;
   Check(what.seen.size() <= entries.size() &&
@@ -262,7 +289,31 @@ void Outside::CheckSubmissions(const Cut& cut) const {
   }
 }
 
+void Outside::CheckVersions(const Cut& cut) const {
+  // In a life whose Restore has refused everything, a process may have stayed
+  // in its version for that reason.
+  if (in_force == 0) return;
+  for (const auto& [pid, process] : cut.processes) {
+    const auto found = known.find(pid);
+    if (!process.diary || process.has_ended || found == known.end() ||
+        found->second.is_cancel_asked) {
+      continue;
+    }
+    const Diary& diary = *process.diary;
+    Check(diary.version == in_force || diary.IsRefusedBy(in_force) ||
+              diary.IsBusy(),
+          pid, "it stays in an older version without a reason");
+  }
+}
+
 std::optional<std::string> Outside::FindUnrest(const Cut& cut) const {
+  for (const auto& [pid, what] : known) {
+    const auto found = cut.processes.find(pid);
+    if (what.is_cancelled && found != cut.processes.end() &&
+        !found->second.has_ended) {
+      return TextOf(pid) + ": it was cancelled, and has not ended";
+    }
+  }
   for (const auto& [pid, process] : cut.processes) {
     if (!process.diary || process.has_ended) continue;
     const Diary& diary = *process.diary;

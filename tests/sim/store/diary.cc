@@ -65,6 +65,10 @@ const Entry* Diary::Find(Entry::Kind kind, uint64_t number) const {
   return nullptr;
 }
 
+bool Diary::IsRefusedBy(uint16_t newer) const {
+  return !entries.empty() && (entries.front().number + newer) % 3 == 0;
+}
+
 size_t Diary::Outstanding() const {
   size_t count = 0;
   for (const Entry& entry : entries) {
@@ -75,7 +79,8 @@ size_t Diary::Outstanding() const {
 }
 
 std::string Diary::Encode() const {
-  std::string bytes = BytesOfValue(balance) + BytesOfValue(witness);
+  std::string bytes =
+      BytesOfValue(version) + BytesOfValue(balance) + BytesOfValue(witness);
   Append(peers, bytes);
   Append(owed, bytes);
   Append(entries, bytes);
@@ -83,9 +88,10 @@ std::string Diary::Encode() const {
 }
 
 bool Diary::Decode(std::string_view bytes, Diary& diary) {
-  return Take(bytes, diary.balance) && Take(bytes, diary.witness) &&
-         TakeList(bytes, diary.peers) && TakeList(bytes, diary.owed) &&
-         TakeList(bytes, diary.entries) && bytes.empty();
+  return Take(bytes, diary.version) && Take(bytes, diary.balance) &&
+         Take(bytes, diary.witness) && TakeList(bytes, diary.peers) &&
+         TakeList(bytes, diary.owed) && TakeList(bytes, diary.entries) &&
+         bytes.empty();
 }
 
 }  // namespace actord::sim

@@ -15,7 +15,7 @@
 namespace actord::sim {
 
 struct Entry {
-  enum Kind : uint32_t {
+  enum Kind : uint16_t {
     kBegun = 1,  // number: of the submission; 0: a child
     kCame,       // a message: the sender, its number; value: amount
     kSent,       // a message: the receiver, its number; value: amount
@@ -29,7 +29,8 @@ struct Entry {
     kAsked,      // a call: the caller, its number
     kLife,       // it has begun again
   };
-  uint32_t kind = 0;
+  uint16_t kind = 0;
+  uint16_t version = 0;  // of the code that has written it
   uint32_t code = 0;
   runtime::Pid peer = {};  // empty: a client
   uint64_t number = 0;
@@ -61,18 +62,27 @@ struct Diary {
   };
   static constexpr size_t kMostPeers = 6;
 
+  // Of the code that has the state.
+  uint16_t version = 0;
   int64_t balance = 0;
   runtime::Pid witness;  // empty: none is known
   std::vector<runtime::Pid> peers;
   std::vector<Owed> owed;
   std::vector<Entry> entries;
 
-  void Add(const Entry& entry) { entries.push_back(entry); }
+  void Add(Entry entry) {
+    entry.version = version;
+    entries.push_back(entry);
+  }
   void Meet(const runtime::Pid& peer);
   // The number of entries of this kind about this process.
   [[nodiscard]] uint64_t Count(Entry::Kind kind,
                                const runtime::Pid& peer) const;
   [[nodiscard]] const Entry* Find(Entry::Kind kind, uint64_t number) const;
+  // Whether code of `newer` refuses the state. The answer never changes.
+  [[nodiscard]] bool IsRefusedBy(uint16_t newer) const;
+  // Whether a scribe of the replay type puts an upgrade off.
+  [[nodiscard]] bool IsBusy() const { return entries.size() % 3 == 0; }
   // Yields without a completion.
   [[nodiscard]] size_t Outstanding() const;
 

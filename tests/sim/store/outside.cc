@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace actord::sim {
 
@@ -83,12 +84,20 @@ void Outside::HearDiary(const Pid& pid, const std::string& bytes) {
   HearOf(pid);
   Diary diary;
   Check(Diary::Decode(bytes, diary), pid, "its answer is no diary");
-  std::vector<Entry>& seen = known[pid].seen;
+  Known& of = known.at(pid);
+  std::vector<Entry>& seen = of.seen;
   const size_t both = std::min(seen.size(), diary.entries.size());
   Check(std::equal(seen.begin(), seen.begin() + static_cast<ptrdiff_t>(both),
                    diary.entries.begin()),
         pid, "its diary is another one than it was");
-  if (diary.entries.size() > seen.size()) seen = diary.entries;
+  // Answers may come in another order than they were given.
+  if (diary.entries.size() < seen.size()) return;
+  if (diary.entries.size() > seen.size()) {
+    Check(diary.entries[seen.size()].version >= of.version, pid,
+          "an older version goes on after a newer one was seen outside");
+    seen = diary.entries;
+  }
+  of.version = std::max(of.version, diary.version);
 }
 
 void Outside::HearOutcome(const Pid& pid, const runtime::Outcome& outcome) {
@@ -118,6 +127,68 @@ void Outside::HearTold(const Pid& scribe, uint64_t number) {
 
 void Outside::HearTerminated(const Pid& pid) {
   if (!IsDead()) known[pid].is_terminated = true;
+}
+
+void Outside::BeginLife() {
+  in_force = 0;
+  has_trouble = refuses_restores = false;
+  for (auto& [pid, what] : known) {
+    what.is_quarantined = false;
+    what.pending_tries = 0;
+  }
+}
+
+void Outside::HearCancelled(const Pid& pid) {
+  if (IsDead()) return;
+  ++cancels;
+  Known& what = known.at(pid);
+  // It may be in a step, or about to begin one.
+  if (!std::exchange(what.is_cancelled, true)) what.steps_left = 1;
+}
+
+void Outside::HearStep(const Pid& pid, uint16_t version, bool is_replayed) {
+  if (IsDead()) return;
+  const auto found = known.find(pid);
+  if (found == known.end()) return;
+  Known& what = found->second;
+  Check(version >= what.version, pid,
+        "it takes a step in an older version than was seen outside");
+  Check(!what.is_quarantined, pid, "it takes a step in quarantine");
+  if (is_replayed || !what.is_cancelled) return;
+  Check(what.steps_left != 0, pid, "it takes a step behind its cancel");
+  --what.steps_left;
+}
+
+void Outside::HearQuarantined(const Pid& pid, uint64_t tries) {
+  if (IsDead()) return;
+  ++quarantined;
+  Known& what = known.at(pid);
+  // Otherwise it may have left the quarantine meanwhile.
+  if (what.tries == tries) what.is_quarantined = true;
+}
+
+void Outside::HearTry(const Pid& pid) {
+  if (IsDead()) return;
+  HearOf(pid);
+  Known& what = known.at(pid);
+  what.is_quarantined = false;
+  ++what.tries;
+  ++what.pending_tries;
+}
+
+void Outside::HearTried(const Pid& pid) {
+  if (!IsDead()) --known.at(pid).pending_tries;
+}
+
+void Outside::TakeStored(const Cut& cut) {
+  for (auto& [pid, what] : known) {
+    const auto found = cut.processes.find(pid);
+    if (found == cut.processes.end() || !found->second.is_cancelled) continue;
+    what.is_cancelled = true;
+    what.steps_left = 0;
+    const Cut::Process& process = found->second;
+    if (process.is_started && !process.is_replayed) what.ends_cancelled = true;
+  }
 }
 
 void Outside::HearTask(const runtime::TaskToken& token, bool is_once) {

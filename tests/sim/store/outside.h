@@ -14,7 +14,14 @@
 //  (8) no timer is early, and each fires once;
 //  (9) money is neither lost nor made;
 //  (10) the journal, applied once more, makes the same state store;
-//  (11) what a process has not taken before its end is a dead letter, once.
+//  (11) what a process has not taken before its end is a dead letter, once;
+//  (12) an acknowledged cancel ends its process, over restarts. A process of a
+//       type that does not handle cancels takes no step behind it, and once a
+//       restart has found the cancel, the outcome of the process is the cancel;
+//  (13) a process that was seen in a version of its type is never again in an
+//       older one, and stays in an older one only if it has a reason;
+//  (14) a process in quarantine takes no step before somebody asks for a new
+//       try. It loses nothing, and goes on once its code is there.
 //
 // Thread-safety: one thread (schedule.h). Ownership: borrows the schedule and
 // the disk.
@@ -92,6 +99,32 @@ class Outside {
   void HearOutcome(const runtime::Pid& pid, const runtime::Outcome& outcome);
   void HearTold(const runtime::Pid& scribe, uint64_t number);
   void HearTerminated(const runtime::Pid& pid);
+  // Somebody is about to ask for an end by a termination or a deadline.
+  // Precondition of both: the process is known.
+  void HearMayBeTerminated(const runtime::Pid& pid) {
+    known.at(pid).may_be_terminated = true;
+  }
+  void HearCancelAsked(const runtime::Pid& pid) {
+    known.at(pid).is_cancel_asked = true;
+  }
+  void HearCancelled(const runtime::Pid& pid);
+  // A scribe begins a step; in a recovery of the replay type perhaps again.
+  void HearStep(const runtime::Pid& pid, uint16_t version, bool is_replayed);
+  // A call of the process was refused with PROCESS_QUARANTINED. `tries`:
+  // TriesOf when it was called.
+  void HearQuarantined(const runtime::Pid& pid, uint64_t tries);
+  // Somebody is about to ask for a new try of a process in quarantine.
+  void HearTry(const runtime::Pid& pid);
+  // The new try has an answer.
+  void HearTried(const runtime::Pid& pid);
+  // The number of new tries so far; kIsTried: one has no answer yet, so the
+  // process may leave the quarantine at any time. Precondition: the process is
+  // known.
+  static constexpr uint64_t kIsTried = UINT64_MAX;
+  [[nodiscard]] uint64_t TriesOf(const runtime::Pid& pid) const {
+    const Known& what = known.at(pid);
+    return what.pending_tries != 0 ? kIsTried : what.tries;
+  }
   // The diary of a process at the end of a life after which Init refuses. What
   // a crash has undone is replaced by what the process does instead.
   void HearLast(const runtime::Pid& pid, const Diary& diary) {
@@ -105,8 +138,12 @@ class Outside {
 
   // ---- Checks ------------------------------------------------------------
 
-  // Checks the contents of a store.
+  // Checks the contents of a store, or the diaries of all.
   void CheckCut(const Cut& cut) const;
+  // A store that was opened: what it has is there for good.
+  void TakeStored(const Cut& cut);
+  // Checks (13) when nothing is under way.
+  void CheckVersions(const Cut& cut) const;
   // Nothing is under way: nothing waits in a mailbox, and every yield has
   // ended. Null: all of it holds; otherwise what does not.
   [[nodiscard]] std::optional<std::string> FindUnrest(const Cut& cut) const;
@@ -121,9 +158,32 @@ class Outside {
   // The store has told that the disk has failed.
   bool failed = false;
   runtime::Pid witness;
+  // The newest file of the scribes' plugin. A life begins with it.
+  uint16_t newest = 1;
+  // The version that is in force in this life; 0: it is not known.
+  uint16_t in_force = 0;
+  // In this life something has put processes into quarantine.
+  bool has_trouble = false;
+  // Restore of the scribes fails, whatever the state is.
+  bool refuses_restores = false;
+  uint64_t cancels = 0;      // acknowledged
+  uint64_t quarantined = 0;  // calls that were refused by a quarantine
+  // To be called before each life.
+  void BeginLife();
 
   struct Known {
     bool is_terminated = false;
+    bool may_be_terminated = false;
+    bool is_cancel_asked = false;
+    bool is_cancelled = false;  // acknowledged
+    // A restart has found the cancel, and the type does not handle cancels.
+    bool ends_cancelled = false;
+    // The steps that it may still take behind its cancel.
+    uint32_t steps_left = 0;
+    bool is_quarantined = false;  // for certain
+    uint64_t tries = 0;           // to bring it back from a quarantine
+    uint64_t pending_tries = 0;   // without an answer
+    uint16_t version = 0;         // the newest that was seen outside
     // The longest diary that was seen.
     std::vector<Entry> seen;
     std::optional<runtime::Outcome> outcome;

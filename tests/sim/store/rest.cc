@@ -35,7 +35,12 @@ std::optional<absl::StatusOr<std::string>> Rest::Get(const Pid& pid) {
     WaitUntil(pid, "it does not answer", [&] { return answer->has_value(); });
     if (outside_.IsDead()) return std::nullopt;
     const absl::StatusOr<std::string>& got = **answer;
-    if (runtime::ReasonOf(got.status()) != runtime::reason::kJournalBehind) {
+    const std::string reason = runtime::ReasonOf(got.status());
+    if (outside_.has_trouble &&
+        reason == runtime::reason::kProcessQuarantined) {
+      // It has been refused just before everything was mended.
+      operator_.MendAll();
+    } else if (reason != runtime::reason::kJournalBehind) {
       return got;
     }
     outside_.schedule.SleepFor(1'000'000, /*busy=*/false);
@@ -65,6 +70,7 @@ void Rest::AskOne(const Pid& pid, Cut& cut) {
   }
   outside_.HearOutcome(pid, ***outcome);
   process.has_ended = true;
+  process.end = (**outcome)->kind;
   if ((**outcome)->kind == runtime::EndKind::kResult) {
     static_cast<void>(
         Diary::Decode((**outcome)->result.bytes, process.diary.emplace()));
@@ -111,6 +117,7 @@ std::optional<uint64_t> Rest::Check() {
       continue;
     }
     outside_.CheckCut(*cut);
+    outside_.CheckVersions(*cut);
     uint64_t entries = 0;
     for (const auto& [pid, process] : cut->processes) {
       if (process.diary) entries += process.diary->entries.size();

@@ -12,13 +12,15 @@
 #include "runtime/runtime.h"
 #include "tests/sim/store/cut.h"
 #include "tests/sim/store/outside.h"
+#include "tests/sim/store/store_life.h"
+#include "tests/sim/store/store_operator.h"
 
 namespace actord::sim {
 
 class Rest {
  public:
-  Rest(Outside& outside, runtime::Runtime& runtime)
-      : outside_(outside), runtime_(runtime) {}
+  Rest(Outside& outside, StoreLife& life)
+      : outside_(outside), runtime_(life.runtime()), operator_(outside, life) {}
 
   // Returns the number of entries of all diaries. Not set: the program has
   // ended meanwhile.
@@ -37,6 +39,7 @@ class Rest {
 
   Outside& outside_;
   runtime::Runtime& runtime_;
+  StoreOperator operator_;
 };
 
 }  // namespace actord::sim

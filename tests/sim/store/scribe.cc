@@ -13,7 +13,7 @@ using runtime::ToAbi;
 namespace {
 
 constexpr uint64_t kMostSleepMs = 6;
-// A few sleep so long that they become dormant meanwhile.
+// Many sleep so long that they become dormant meanwhile.
 constexpr uint64_t kMostLongSleepMs = 60;
 // A scribe that has written so much only listens.
 constexpr size_t kMostEntries = 60;
@@ -54,10 +54,12 @@ Status BasicScribe<kReplayed>::Init(std::string_view method,
                                     const Payload& input) {
   if (method == "refuse") return {Code::kOutOfRange, "no more lives"};
   if (Diary::Decode(input.bytes, diary_)) {
+    diary_.version = version_;
     diary_.Add({.kind = Entry::kLife});
     return {};
   }
   diary_ = {};
+  diary_.version = version_;
   Entry begun{.kind = Entry::kBegun};
   if (!input.bytes.empty() && !ReadValue(input.bytes, begun.number)) {
     return {Code::kInvalidArgument, "no number"};
@@ -70,21 +72,33 @@ template <bool kReplayed>
 Status BasicScribe<kReplayed>::Restore(std::string_view /*method*/,
                                        const RestoreFrom& from,
                                        RestoreContext& /*context*/) {
-  if (Diary::Decode(from.snapshot.bytes, diary_)) return {};
-  return {Code::kInternal, "no diary"};
+  if (Witness::outside->refuses_restores) return {Code::kInternal, "not today"};
+  if (!Diary::Decode(from.snapshot.bytes, diary_)) {
+    return {Code::kInternal, "no diary"};
+  }
+  if (diary_.version != version_ && diary_.IsRefusedBy(version_)) {
+    return {Code::kFailedPrecondition, "not this one"};
+  }
+  diary_.version = version_;
+  return {};
 }
 
 template <bool kReplayed>
 void BasicScribe<kReplayed>::Step(Events events, StepOutput& out) {
   runtime::FailPoint();
+  Witness::outside->HearStep(FromAbi(out.self()), version_, kReplayed);
   const bool is_asked_only =
       !events.empty() && std::all_of(events.begin(), events.end(), IsGet);
   if (is_over_) {
     Witness::outside->Broken(out.FormatPid(out.self()) +
                              " takes a step in the state of a former life");
   }
+  // A cancel cannot be handed on.
+  const bool is_told_to_end =
+      std::any_of(events.begin(), events.end(),
+                  [](const Event& event) { return event.is_cancel(); });
   // A reader changes nothing.
-  const size_t last = is_asked_only || Draw(8, out) != 0
+  const size_t last = is_asked_only || is_told_to_end || Draw(8, out) != 0
                           ? events.size() + 1
                           : Draw(events.size() + 1, out);
   for (size_t i = 0; i < events.size(); ++i) {
@@ -95,6 +109,7 @@ void BasicScribe<kReplayed>::Step(Events events, StepOutput& out) {
     See(events[i], out);
   }
   if (is_asked_only) return;
+  if (is_cancelled_) return out.Fail(Code::kCancelled, "it was cancelled");
   if (last == events.size() && MayBeginAgain()) {
     return BeginAgain(out, nullptr);
   }
@@ -146,6 +161,7 @@ void BasicScribe<kReplayed>::See(const Event& event, StepOutput& out) {
     return;
   }
   if (event.is_completion()) return SeeCompletion(event, out);
+  if (event.is_cancel()) is_cancelled_ = event.payload().bytes != kLinger;
   if (event.is_exit()) {
     diary_.Add({.kind = Entry::kExit,
                 .code = static_cast<uint32_t>(event.exit_reason()),
@@ -200,6 +216,11 @@ void BasicScribe<kReplayed>::SeeCompletion(const Event& event,
                              " gets the completion of no yield, of tag " +
                              std::to_string(event.tag()));
   }
+  if (diary_.Find(Entry::kCompleted, event.tag()) != nullptr) {
+    Witness::outside->Broken(out.FormatPid(out.self()) +
+                             " gets a second completion of its yield " +
+                             std::to_string(event.tag()));
+  }
   const auto now_ns = static_cast<uint64_t>(out.monotonic_now().count());
   const bool is_sleep = yielded->code == CodeOf(Command::kSleep);
   Entry completed{.kind = Entry::kCompleted, .number = event.tag()};
@@ -225,6 +246,7 @@ void BasicScribe<kReplayed>::Act(uint32_t budget, StepOutput& out) {
       return Tell(out);
     case 2:
     case 3:
+    case 11:
       return Sleep(out);
     case 4:
       return YieldOne(Command::kTaskOnce, out);
@@ -277,7 +299,7 @@ void BasicScribe<kReplayed>::Tell(StepOutput& out) {
 template <bool kReplayed>
 void BasicScribe<kReplayed>::Sleep(StepOutput& out) {
   const uint64_t ms =
-      Draw(Draw(4, out) == 0 ? kMostLongSleepMs : kMostSleepMs, out);
+      Draw(Draw(2, out) == 0 ? kMostLongSleepMs : kMostSleepMs, out);
   const auto now_ns = static_cast<uint64_t>(out.monotonic_now().count());
   const Tag tag = out.Yield(
       "timer.sleep", Payload("{\"duration_ms\":" + std::to_string(ms) + "}"));

@@ -5,11 +5,15 @@
 // A scribe draws what it does from the random bits of its step, and depends on
 // nothing but its state, its events and its context. So a replay does the same.
 //
+// Scribes have several versions (scribe_versions.h), which act alike. Each
+// entry of a diary has the version of the code that has written it.
+//
 // Thread-safety: as for every process.
 #pragma once
 
 #include <actord/plugin.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,13 +23,20 @@ namespace actord::sim {
 
 class Outside;
 
+// The reason of a cancel that a scribe of the replay type sees and does not
+// follow, so the deadline of the cancel ends it.
+inline constexpr std::string_view kLinger = "linger";
+
 // `kReplayed`: its durability; otherwise it is an image.
 template <bool kReplayed>
 class BasicScribe : public Process {
  public:
+  explicit BasicScribe(uint16_t version) : version_(version) {}
+
   static constexpr const char* kName = kReplayed ? "scribe.replay" : "scribe";
   static constexpr Method kMethods[] = {{"run", nullptr}, {"refuse", nullptr}};
   static constexpr bool kTrapsExits = true;
+  static constexpr bool kHandlesCancel = kReplayed;
   static constexpr Durability kDurability =
       kReplayed ? Durability::kReplay : Durability::kImage;
 
@@ -33,7 +44,11 @@ class BasicScribe : public Process {
   // otherwise the diary of a former life. The method "refuse" refuses it.
   Status Init(std::string_view method, const Payload& input);
   void Step(Events events, StepOutput& out);
-  SnapshotResult Snapshot() const { return diary_.Encode(); }
+  SnapshotResult Snapshot() const {
+    if (kReplayed && diary_.IsBusy()) return SnapshotResult::NotNow();
+    return diary_.Encode();
+  }
+  // Refuses some states of older versions.
   Status Restore(std::string_view method, const RestoreFrom& from,
                  RestoreContext& context);
 
@@ -60,9 +75,12 @@ class BasicScribe : public Process {
     return (out.random() >> 16) % below;
   }
 
+  const uint16_t version_;
   Diary diary_;
   // This life has ended.
   bool is_over_ = false;
+  // It follows the cancel that this step has seen.
+  bool is_cancelled_ = false;
 };
 
 using Scribe = BasicScribe<false>;

@@ -15,9 +15,11 @@ using runtime::Owner;
 using runtime::Pid;
 using runtime::RequestIds;
 
-StoreClient::StoreClient(Outside& outside, runtime::Runtime& runtime,
-                         uint64_t number)
-    : outside_(outside), runtime_(runtime), number_(number) {}
+StoreClient::StoreClient(Outside& outside, StoreLife& life, uint64_t number)
+    : outside_(outside),
+      runtime_(life.runtime()),
+      operator_(outside, life),
+      number_(number) {}
 
 void StoreClient::Run(uint64_t acts) {
   for (; acts > 0 && !outside_.IsDead(); --acts) {
@@ -30,19 +32,27 @@ void StoreClient::Pause() {
   outside_.schedule.Boundary();
   const uint64_t r = Draw(16);
   if (r < 8) return runtime::FailPoint();
-  uint64_t most_ns = r < 15 ? 20'000 : 4'000'000;
+  uint64_t most_ns = r < 14 ? 20'000 : 4'000'000;
   // Long enough for idle processes to become dormant.
-  if (r == 15 && Draw(8) == 0) most_ns = 1'500'000'000;
+  if (r == 14) most_ns = 40'000'000;
+  if (r == 15 && Draw(8) == 0) most_ns = 200'000'000;
   outside_.schedule.SleepFor(Draw(most_ns), /*busy=*/false);
 }
 
 void StoreClient::Act() {
   const uint64_t r = Draw(100);
+  if (outside_.has_trouble && r % 8 == 0 && operator_.IsNeeded()) {
+    return operator_.Act();
+  }
+  // They tell which processes are in quarantine.
+  if (outside_.has_trouble && r % 4 == 1) return Get();
   if (r < 18) return Submit();
   if (r < 70) return Send();
   if (r < 80) return Get();
   if (r < 88) return Await();
-  if (r < 98) return LookUp();
+  if (r < 94) return LookUp();
+  if (r < 96) return operator_.Act();
+  if (r < 98) return Cancel();
   Terminate();
 }
 
@@ -114,6 +124,10 @@ void StoreClient::CheckRefusal(const absl::Status& status, const Pid& to) {
   if (outside_.IsDead()) return;
   const std::string reason = runtime::ReasonOf(status);
   namespace r = runtime::reason;
+  if (outside_.has_trouble &&
+      (reason == r::kUnknownProcessType || reason == r::kProcessQuarantined)) {
+    return;
+  }
   if (reason == r::kDraining || reason == r::kStopped ||
       reason == r::kJournalBehind || reason == r::kStoreFull ||
       (!to.empty() && reason == r::kProcessEnded)) {
@@ -200,8 +214,13 @@ void StoreClient::Get() {
   const std::optional<Pid> of = outside_.Pick();
   if (!of) return;
   runtime_.Call(*of, {"get", {}},
-                [this, pid = *of](const absl::StatusOr<runtime::Payload>& got) {
-                  if (got.ok()) outside_.HearDiary(pid, got->bytes);
+                [this, pid = *of, tries = outside_.TriesOf(*of)](
+                    const absl::StatusOr<runtime::Payload>& got) {
+                  if (got.ok()) return outside_.HearDiary(pid, got->bytes);
+                  if (runtime::ReasonOf(got.status()) ==
+                      runtime::reason::kProcessQuarantined) {
+                    outside_.HearQuarantined(pid, tries);
+                  }
                 });
 }
 
@@ -224,11 +243,32 @@ void StoreClient::Terminate() {
   const std::optional<Pid> of = outside_.Pick();
   if (!of || Draw(2) == 0) return;
   outside_.schedule.Trace("terminate %s", FormatPid(*of).c_str());
+  outside_.HearMayBeTerminated(*of);
   uint64_t position = 0;
   const absl::Status status =
       runtime_.Terminate(*of, "why not", Owner::kAny, &position);
   runtime_.WhenDurableHere(position, [this, status, pid = *of] {
     if (status.ok()) return outside_.HearTerminated(pid);
+    CheckRefusal(status, pid);
+  });
+}
+
+void StoreClient::Cancel() {
+  const std::optional<Pid> of = outside_.Pick();
+  if (!of || Draw(2) == 0) return;
+  const bool lingers = Draw(2) == 0;
+  const absl::Duration deadline =
+      lingers ? absl::Milliseconds(1 + static_cast<int64_t>(Draw(60)))
+              : absl::ZeroDuration();
+  outside_.schedule.Trace("cancel %s%s", FormatPid(*of).c_str(),
+                          lingers ? ", with a deadline" : "");
+  outside_.HearCancelAsked(*of);
+  if (lingers) outside_.HearMayBeTerminated(*of);
+  uint64_t position = 0;
+  const absl::Status status = runtime_.Cancel(*of, lingers ? kLinger : "end",
+                                              deadline, Owner::kAny, &position);
+  runtime_.WhenDurableHere(position, [this, status, pid = *of] {
+    if (status.ok()) return outside_.HearCancelled(pid);
     CheckRefusal(status, pid);
   });
 }

@@ -1,6 +1,7 @@
 // A client of the simulated daemon, and a worker for its external tasks, each
-// on a thread of its own. They ask for what the seed draws, wait for the disk
-// as the daemon's calls do, and tell the world outside what they were told.
+// on a thread of its own. At times a client acts as the operator. They ask for
+// what the seed draws, wait for the disk as the daemon's calls do, and tell the
+// world outside what they were told.
 //
 // Thread-safety: as Outside. Ownership: borrows everything. Lifetime: a client
 // lives as long as one life of the program.
@@ -12,12 +13,14 @@
 
 #include "runtime/runtime.h"
 #include "tests/sim/store/outside.h"
+#include "tests/sim/store/store_life.h"
+#include "tests/sim/store/store_operator.h"
 
 namespace actord::sim {
 
 class StoreClient {
  public:
-  StoreClient(Outside& outside, runtime::Runtime& runtime, uint64_t number);
+  StoreClient(Outside& outside, StoreLife& life, uint64_t number);
 
   // Performs `acts` actions with pauses, until the program ends.
   void Run(uint64_t acts);
@@ -34,12 +37,14 @@ class StoreClient {
   void Await();
   void LookUp();
   void Terminate();
+  void Cancel();
   void CheckRefusal(const absl::Status& status, const runtime::Pid& to);
   void Pause();
   uint64_t Draw(uint64_t below) { return outside_.Draw(below); }
 
   Outside& outside_;
   runtime::Runtime& runtime_;
+  StoreOperator operator_;
   const uint64_t number_;
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -32,6 +33,13 @@ struct StoreStyle {
   absl::Duration passivate_after = absl::InfiniteDuration();
 };
 
+// What puts processes of a life into quarantine, until Mend.
+enum class Trouble {
+  kNone,
+  kNoPlugin,         // the plugin of the scribes is missing
+  kRefusesRestores,  // Restore of the scribes fails
+};
+
 class StoreLife {
  public:
   StoreLife(Outside& outside, runtime::MemoryStateStore& state,
@@ -47,8 +55,14 @@ class StoreLife {
   static runtime::OpenedStore::Options OptionsOf(runtime::SimulatedDisk& disk,
                                                  const runtime::Clock& clock,
                                                  const StoreStyle& style);
-  // Recovers the processes and serves.
-  absl::Status Serve(uint64_t number);
+  // Recovers the processes and serves, with the newest version of the scribes.
+  absl::Status Serve(uint64_t number, Trouble trouble);
+  // Puts the next version of the scribes in force, and tells their processes.
+  // Does nothing if there is none, or while another thread does it.
+  void Upgrade();
+  // Removes the trouble. Processes in quarantine stay there.
+  void Mend();
+  [[nodiscard]] Trouble trouble() const { return trouble_; }
   // Starts the witness of this life.
   void StartWitness();
   void Stop(runtime::ShutdownMode mode);
@@ -64,10 +78,23 @@ class StoreLife {
  private:
   void FillCatalog();
   void AddEffect(std::string command, uint32_t mode);
+  // Puts the newest version of the scribes in force. False: the program has
+  // ended.
+  bool Load();
+  void AddFormer(uint32_t version);
 
   Outside& outside_;
   runtime::MemoryStateStore& state_;
   const StoreStyle style_;
+  Trouble trouble_ = Trouble::kNone;
+  // Restore has failed for a part of this life.
+  bool had_refused_ = false;
+  bool serves_ = false;
+  bool is_loading_ = false;
+  // The versions of the scribes that the catalog has, and the ones whose files
+  // the store knows.
+  std::set<uint32_t> added_;
+  std::set<uint32_t> kept_;
   runtime::Catalog catalog_;
   std::vector<std::unique_ptr<testing::ScriptHandler>> handlers_;
   class Builtin;

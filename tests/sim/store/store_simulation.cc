@@ -13,8 +13,10 @@
 #include "tests/sim/store/journal_replay.h"
 #include "tests/sim/store/rest.h"
 #include "tests/sim/store/scribe.h"
+#include "tests/sim/store/scribe_versions.h"
 #include "tests/sim/store/store_client.h"
 #include "tests/sim/store/store_life.h"
+#include "tests/sim/store/store_operator.h"
 
 namespace actord::sim {
 namespace {
@@ -38,6 +40,7 @@ Schedule::Style DrawStyle(Random& random) {
   style.spurious = static_cast<uint32_t>(OneOf(random, {0, 64, 1024}));
   style.jumps = static_cast<uint32_t>(OneOf(random, {0, 512, 4096}));
   style.creep_ns = OneOf(random, {100, 2'000, 50'000});
+  style.long_stalls = static_cast<uint32_t>(OneOf(random, {0, 2, 4}));
   return style;
 }
 
@@ -53,7 +56,7 @@ StoreStyle DrawStoreStyle(Random& random) {
   style.linger_ns = OneOf(random, {0, 2'000'000, 2'000'000});
   style.lone_groups =
       static_cast<uint32_t>(OneOf(random, {0, 0, 1, UINT32_MAX}));
-  const uint64_t passivate_ms = OneOf(random, {0, 2, 20});
+  const uint64_t passivate_ms = OneOf(random, {0, 2, 2, 20});
   if (passivate_ms != 0) {
     style.passivate_after =
         absl::Milliseconds(static_cast<int64_t>(passivate_ms));
@@ -87,6 +90,8 @@ class StoreRun {
   void Main();
   // True: the program was stopped, and has not ended by itself.
   bool Live(uint64_t number, End end);
+  // What is wrong in a life. Sometimes it begins with a newer plugin.
+  Trouble DrawTrouble();
   void Serve(StoreLife& life, End end);
   // Brings the end about from another thread.
   void ArrangeEnd(End end);
@@ -155,7 +160,9 @@ void StoreRun::Reboot(End end) {
   disk_.Restart(keep_cache, tear);
   state_.Crash(Draw(state_.unflushed() + 1));
   outside_.failed = false;
-  schedule_.SleepFor(Draw(OneOf(random_, {10'000, 5'000'000})), false);
+  // Long enough for timers to become due meanwhile.
+  schedule_.SleepFor(Draw(OneOf(random_, {10'000, 5'000'000, 100'000'000})),
+                     false);
 }
 
 void StoreRun::TryRot() {
@@ -196,10 +203,10 @@ void StoreRun::AwaitTimers(StoreLife& life) {
 }
 
 void StoreRun::Settle(StoreLife& life) {
+  StoreOperator(outside_, life).MendAll();
   // A question would bring a dormant process back, so the timers come first.
   if (Draw(2) == 0) AwaitTimers(life);
-  const std::optional<uint64_t> entries =
-      Rest(outside_, life.runtime()).Check();
+  const std::optional<uint64_t> entries = Rest(outside_, life).Check();
   if (entries) summary_.entries = *entries;
 }
 
@@ -208,6 +215,7 @@ void StoreRun::CheckStore(StoreLife& life) {
   if (outside_.IsDead()) return;
   if (!cut.ok()) outside_.Broken(std::string(cut.status().message()));
   outside_.CheckCut(*cut);
+  outside_.TakeStored(*cut);
 }
 
 void StoreRun::Serve(StoreLife& life, End end) {
@@ -223,8 +231,7 @@ void StoreRun::Serve(StoreLife& life, End end) {
   std::vector<uint64_t> acting;
   const uint64_t acts = OneOf(random_, {3, 10, 30});
   for (uint64_t i = 0, count = 1 + Draw(2); i < count; ++i) {
-    clients.push_back(
-        std::make_unique<StoreClient>(outside_, life.runtime(), i + 1));
+    clients.push_back(std::make_unique<StoreClient>(outside_, life, i + 1));
     acting.push_back(schedule_.Start(
         [client = clients.back().get(), acts] { client->Run(acts); }));
   }
@@ -242,17 +249,33 @@ void StoreRun::Serve(StoreLife& life, End end) {
   const runtime::RuntimeStats stats = life.runtime().Stats();
   summary_.steps += stats.steps;
   summary_.dormant += stats.processes_dormant;
+  summary_.upgrades += stats.upgrades;
   // The clients live as long as their callbacks may come.
   life.EndRuntime();
 }
 
+Trouble StoreRun::DrawTrouble() {
+  if (outside_.newest < kScribeVersions && Draw(8) == 0) ++outside_.newest;
+  switch (Draw(16)) {
+    case 0:
+      return Trouble::kNoPlugin;
+    case 1:
+      return Trouble::kRefusesRestores;
+    default:
+      return Trouble::kNone;
+  }
+}
+
 bool StoreRun::Live(uint64_t number, End end) {
+  outside_.BeginLife();
   ArrangeEnd(end);
   const int64_t buffers = runtime::buffers_in_use;
   StoreLife life(outside_, state_, store_style_);
   absl::Status status = life.Open();
   if (status.ok()) CheckStore(life);
-  if (status.ok() && !outside_.IsDead()) status = life.Serve(number);
+  if (status.ok() && !outside_.IsDead()) {
+    status = life.Serve(number, number == 0 ? Trouble::kNone : DrawTrouble());
+  }
   if (outside_.IsDead()) {
     ++summary_.crashes_in_recovery;
     life.EndRuntime();
@@ -291,6 +314,8 @@ void StoreRun::Main() {
   }
   Live(lives, End::kLast);
   ++summary_.lives;
+  summary_.cancels = outside_.cancels;
+  summary_.quarantined = outside_.quarantined;
   disk_.Restart(/*keep_cache=*/false, SimulatedDisk::kSectorBytes);
   state_.Crash(0);
   {
@@ -317,6 +342,9 @@ void StoreSummary::Add(const StoreSummary& other) {
   disk_failures += other.disk_failures;
   refused += other.refused;
   dormant += other.dormant;
+  cancels += other.cancels;
+  upgrades += other.upgrades;
+  quarantined += other.quarantined;
   steps += other.steps;
   entries += other.entries;
 }

@@ -22,8 +22,11 @@ struct StoreSummary {
   uint64_t crashes = 0;
   uint64_t crashes_in_recovery = 0;
   uint64_t disk_failures = 0;
-  uint64_t refused = 0;  // stores of which a byte has changed
-  uint64_t dormant = 0;  // processes that were dormant when a life ended
+  uint64_t refused = 0;      // stores of which a byte has changed
+  uint64_t dormant = 0;      // processes that were dormant when a life ended
+  uint64_t cancels = 0;      // acknowledged
+  uint64_t upgrades = 0;     // of processes
+  uint64_t quarantined = 0;  // calls that a quarantine has refused
   uint64_t steps = 0;
   uint64_t entries = 0;  // of the diaries at the end
 
