@@ -64,9 +64,9 @@ class Host : private actord_host {
   [[nodiscard]] bool RunsAgain(const Pid& parent,
                                const absl::StatusOr<Pid>& child) const;
   // Whether the spawn of a durable process makes a durable child.
-  [[nodiscard]] bool MakesDurable(const actord_spawn& spawn) const {
-    return (spawn.flags & ACTORD_SPAWN_VOLATILE) == 0 &&
-           admission_.CanBeDurable(View(spawn.process_type));
+  [[nodiscard]] bool MakesDurable(const actord_spawn& child) const {
+    return (child.flags & ACTORD_SPAWN_VOLATILE) == 0 &&
+           admission_.CanBeDurable(View(child.process_type));
   }
   // `request.durable`: MakesDurable.
   void SpawnLogged(const ActingCommand& acting, SubmitRequest&& request,
