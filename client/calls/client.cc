@@ -78,8 +78,9 @@ Client::Client(const Endpoint& endpoint)
 Client::~Client() = default;
 
 bool Client::is_connected() const {
-  return connection_->channel->GetState(/*try_to_connect=*/false) ==
-         GRPC_CHANNEL_READY;
+  const grpc_connectivity_state state =
+      connection_->channel->GetState(/*try_to_connect=*/false);
+  return state == GRPC_CHANNEL_READY || state == GRPC_CHANNEL_IDLE;
 }
 
 absl::StatusOr<v1::SubmitResponse> Client::Submit(

@@ -132,7 +132,9 @@ class Client {
       const grpc::health::v1::HealthCheckRequest& request,
       const CallOptions& options = {});
 
-  // Whether there is a connection now. False also before the first call.
+  // False: a connection is being made, or could not be made. True: there is
+  // one, or none is needed now, as after the daemon has asked the client to
+  // come back, while the open calls go on.
   [[nodiscard]] bool is_connected() const;
 
  private:

@@ -15,8 +15,8 @@ namespace actord::client {
 
 // Asks the daemon for its process types. If `type` is not among them, writes a
 // line on standard error that names a type that may be meant, and ends with
-// `consequence`. Writes nothing if the
-// daemon does not answer, for example because the caller may not ask.
+// `consequence`. Writes nothing if the daemon does not answer, for example
+// because the caller may not ask.
 inline void WarnOfUnknownType(Invocation& invocation, const std::string& type,
                               const std::string& consequence) {
   const auto status = invocation.client().GetStatus({}, invocation.Quick());

@@ -108,7 +108,7 @@ absl::StatusOr<ReplyWait> ActorService::Call(const Caller& caller,
                                     std::move(id), caller.trace()});
   }
   const absl::StatusOr<runtime::Pid> pid =
-      Resolve(runtime_, caller.access(), to);
+      ResolveOrSuggest(runtime_, caller.access(), to);
   if (!pid.ok()) return pid.status();
   status = CheckReceiver(runtime_, caller.access(), *pid);
   if (!status.ok()) return status;

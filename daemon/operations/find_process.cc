@@ -15,9 +15,17 @@ absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
   const std::optional<runtime::Owner> owner =
       address.owner ? access.FindOwner(*address.owner) : access.owner();
   // No process has the owner kAny: the name is not found.
-  absl::StatusOr<runtime::Pid> pid =
-      runtime.FindName(address.name, owner.value_or(runtime::Owner::kAny));
-  if (pid.ok() || !owner) return pid;
+  return runtime.FindName(address.name, owner.value_or(runtime::Owner::kAny));
+}
+
+absl::StatusOr<runtime::Pid> ResolveOrSuggest(const runtime::Runtime& runtime,
+                                              const Access& access,
+                                              const Address& address) {
+  absl::StatusOr<runtime::Pid> pid = Resolve(runtime, access, address);
+  if (pid.ok()) return pid;
+  const std::optional<runtime::Owner> owner =
+      address.owner ? access.FindOwner(*address.owner) : access.owner();
+  if (!owner) return pid;
   // Names of other owners are no help, and must not be told.
   const std::string meant = identity::DidYouMean(
       address.name, runtime.NamesNear(address.name, *owner));
@@ -51,7 +59,7 @@ absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
   Address address;
   absl::Status status = ReadAddress(field, text, address);
   if (!status.ok()) return status;
-  return Resolve(runtime, access, address);
+  return ResolveOrSuggest(runtime, access, address);
 }
 
 absl::Status ResolveName(const runtime::Runtime& runtime, const Access& access,

@@ -21,6 +21,12 @@ namespace actord::daemon {
 absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
                                      const Access& access,
                                      const Address& address);
+// Resolve, with an error that also says which name of the same owner may be
+// meant. Compares up to 32 names, so messages, which come by the million, do
+// without.
+absl::StatusOr<runtime::Pid> ResolveOrSuggest(const runtime::Runtime& runtime,
+                                              const Access& access,
+                                              const Address& address);
 // The error of a group without members: NAME_NOT_FOUND.
 absl::Status NoMembers();
 // The members of a group, which are all of one owner. A name means a group of
@@ -29,7 +35,7 @@ absl::Status NoMembers();
 absl::StatusOr<std::vector<runtime::Pid>> ResolveGroup(
     const runtime::Runtime& runtime, const Access& access,
     const Address& address);
-// ReadAddress, and then Resolve. `field`: for the error.
+// ReadAddress, and then ResolveOrSuggest. `field`: for the error.
 absl::StatusOr<runtime::Pid> FindProcess(const runtime::Runtime& runtime,
                                          const Access& access,
                                          std::string_view field,

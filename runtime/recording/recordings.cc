@@ -10,14 +10,14 @@
 namespace actord::runtime {
 
 absl::StatusOr<bool> Recordings::Begin(const Pid& pid, Owner by) {
-  // Before Find, which would bring a dormant process back. The PID says it, so
-  // the answer tells nobody whether there is such a process.
+  // Before Find, which would bring a dormant process back. The kind of the PID
+  // decides, so the answer tells nobody whether there is such a process.
   if (IsHomePid(pid)) {
     return InvalidField(
         "pid", reason::kInvalidField,
-        absl::StrCat("process ", FormatPid(pid),
-                     " is durable: its history has its steps (ReadHistory, "
-                     "actorctl history)"));
+        absl::StrCat(FormatPid(pid),
+                     " is the PID of a durable process: its history has its "
+                     "steps (ReadHistory, actorctl history)"));
   }
   const FoundProcess process = processes_.Find(pid, by);
   if (!process) return processes_.WhyNotFound(pid, by);

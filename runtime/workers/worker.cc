@@ -126,7 +126,7 @@ void Worker::PlanSpecialTurn() {
 
 void Worker::PlanSample() {
   // From 1 to twice the mean. The multiplier is that of Fibonacci hashing. (Not
-  // random_: a worker that samples must decide the rest as one that does not.)
+  // random_: sampling must not change the other decisions of a worker.)
   constexpr uint64_t kGoldenRatio = 0x9E37'79B9'7F4A'7C15;
   constexpr int kShift = 57;
   static_assert(uint64_t{1} << (64 - kShift) == 2 * TurnTimes::kTurnsPerSample);

@@ -125,7 +125,12 @@ std::string MeantPart(std::string_view path) {
   }
   if (parts.back().empty()) return ": leave out the slash at its end";
   if (parts.size() <= kSecond) return "";
-  return identity::DidYouMean(parts[kSecond], SecondSegments(PrefixOf(path)));
+  const std::vector<std::string> seconds = SecondSegments(PrefixOf(path));
+  if (std::find(seconds.begin(), seconds.end(), parts[kSecond]) !=
+      seconds.end()) {
+    return "";  // the mistake is elsewhere
+  }
+  return identity::DidYouMean(parts[kSecond], seconds);
 }
 
 // The route; null: `refusal` is the answer.

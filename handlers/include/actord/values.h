@@ -291,7 +291,8 @@ struct SpawnOptions {
   detail::MonitorFlag monitor = {};
   // The child of a durable process is volatile, also if its type can be
   // durable: it ends with the daemon. A daemon that is older than this ignores
-  // it.
+  // it in out.Spawn and ctx.Spawn, and refuses commands::Spawn with it
+  // (kInvalidArgument).
   bool is_volatile = false;
   // The child's name; empty: none. The spawn is refused (kAlreadyExists, with
   // Error::holder) if another process holds the name.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -89,7 +90,12 @@ TEST_F(HistoryThreadTest, HistoryThatIsReadGivesItsPlaceBack) {
   ASSERT_EQ(AddAll(kOneOwner), HistoryThread::kMaxOfOwner);
   ASSERT_TRUE(thread_->Start().ok());
   works_[0]->Stop();
-  while (AddAll(kOneOwner) == 0) thread_->Wake();
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (AddAll(kOneOwner) == 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    thread_->Wake();
+  }
   EXPECT_EQ(works_.size(), HistoryThread::kMaxOfOwner + 1);
   EXPECT_GT(works_[0]->did(), 0);
 }

@@ -221,6 +221,7 @@ class ShortRoutesTest(EmptyCase):
                 (YIELDS + "t/reslt", '"result"?'),
                 ("/v1/processes/", "leave out the slash at its end"),
                 ("/v1/fruit", ": see /openapi.json"),
+                ("/v1/processes/1.2.3.4/messages", ": see /openapi.json"),
                 ("/actord.v1.ActorService/Sumbit", '"Submit"?'),
                 ("/actord.v2.ActorService/Submit", ": see /openapi.json")):
             answer = api.raw(path)
