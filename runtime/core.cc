@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/counters/counter_info.h"
@@ -365,8 +366,11 @@ RuntimeStats Runtime::Core::Stats() const {
   }
   lifecycle_log.AddTo(stats);
   topics.AddTo(stats);
-  for (const LaneCounter& counter : kLaneCounters) {
-    stats.*counter.value = Sum(counter.lane);
+  // From the last to the first: in the table a cause stands before its effect,
+  // so no completion is counted here without its yield.
+  for (auto it = std::rbegin(kLaneCounters); it != std::rend(kLaneCounters);
+       ++it) {
+    stats.*it->value = Sum(it->lane);
   }
   stats.dead_letters = dead_letters_so_far;
   stats.external_yields_waiting = tasks.waiting();

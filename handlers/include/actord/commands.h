@@ -91,8 +91,9 @@ class Sleep {
 // unchanged. options.link and options.monitor take effect before the child's
 // first step, so that no exit is missed. The monitor's exit has the tag of this
 // yield. With either option, a child that starts after the yield has ended (by
-// its timeout, for example) is terminated. RESOURCE_EXHAUSTED: this process has
-// reached its limit of watches.
+// its timeout, for example) is terminated.
+//
+// RESOURCE_EXHAUSTED: this process has reached its limit of watches.
 class Spawn {
  public:
   Spawn(std::string_view type, std::string_view method, std::string_view input,

@@ -290,9 +290,8 @@ struct SpawnOptions {
   bool link = false;
   detail::MonitorFlag monitor = {};
   // The child of a durable process is volatile, also if its type can be
-  // durable: it ends with the daemon. A daemon that is older than this ignores
-  // it in out.Spawn and ctx.Spawn, and refuses commands::Spawn with it
-  // (kInvalidArgument).
+  // durable: it ends with the daemon. An older daemon ignores this, and refuses
+  // commands::Spawn with it (kInvalidArgument).
   bool is_volatile = false;
   // The child's name; empty: none. The spawn is refused (kAlreadyExists, with
   // Error::holder) if another process holds the name.
