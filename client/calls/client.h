@@ -132,9 +132,7 @@ class Client {
       const grpc::health::v1::HealthCheckRequest& request,
       const CallOptions& options = {});
 
-  // False: a connection is being made, or could not be made. True: there is
-  // one, or none is needed now, as after the daemon has asked the client to
-  // come back, while the open calls go on.
+  // False while a first connection is being made, or after it has failed.
   [[nodiscard]] bool is_connected() const;
 
  private:
