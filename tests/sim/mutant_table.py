@@ -85,7 +85,7 @@ MUTANTS = {
         "the newest always runs first"),
     "NO_BACK_FIRST": (
         "runtime/workers/worker.cc",
-        "      first = First::kBack;\n", "",
+        "    first = First::kBack;\n", "",
         "those that continue wait for all others"),
     "ALONE_TO_OTHERS": (
         "runtime/scheduler/scheduler.cc",
@@ -109,7 +109,7 @@ MUTANTS = {
         "what a step made ready runs before higher ones"),
     "NO_GLOBAL_FIRST": (
         "runtime/workers/worker.cc",
-        "    if (in_round == Policy::kGlobalFirstTurn) first = First::kGlobal;\n", "",
+        "  if (in_round == Policy::kGlobalFirstTurn) first = First::kGlobal;\n", "",
         "the global queue waits for the local one"),
     "CONTINUE_IN_FRONT": (
         "runtime/workers/process_runner.cc",
