@@ -56,7 +56,7 @@ class Unreached(CliCase):
                         [str(places.ACTORCTL), "--address", f"unix:{path}",
                          "status"], capture_output=True, text=True, user=65534,
                         timeout=WAIT_SECONDS, check=False,
-                        env=places.clean_environment(HOME="/"))
+                        env=places.clean_environment(XDG_CONFIG_HOME=directory))
                 except PermissionError:
                     self.skipTest("another user cannot run actorctl here")
         self.assertEqual(done.returncode, UNAVAILABLE, done.stderr)
