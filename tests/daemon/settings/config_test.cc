@@ -340,7 +340,7 @@ TEST(Config, NamesTheSourceOfAWrongValue) {
   EXPECT_EQ(std::string(from_file.status().message()),
             absl::StrCat(file.path(),
                          ":3: log.level: \"loud\" is not one of debug, info, "
-                         "warning, error"));
+                         "warning, error (column 9 of: level = \"loud\")"));
 
   const auto from_environment = LoadConfig(
       "", {}, FakeEnvironment({{"ACTORD_MAX_PAYLOAD_BYTES", "plenty"}}));

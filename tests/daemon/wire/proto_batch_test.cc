@@ -21,9 +21,9 @@ TEST(ReadSend, EmptiesTheMessage) {
   ASSERT_EQ(message.payload.bytes, "data");
   request.Clear();
   request.set_pid(kPid);
-  ASSERT_TRUE(ReadSend(&request, kMaxPayload, to, message).ok());
-  EXPECT_EQ(to.name, "");
-  EXPECT_EQ(to.pid, kParsedPid);
+  Address to_pid;
+  ASSERT_TRUE(ReadSend(&request, kMaxPayload, to_pid, message).ok());
+  EXPECT_EQ(to_pid.pid, kParsedPid);
   EXPECT_EQ(message.topic, "");
   EXPECT_EQ(message.payload.bytes, "");
   EXPECT_EQ(message.payload.content_type, "");
