@@ -147,7 +147,8 @@ class OpenStreams(StreamCase):
                           counters.calls_token_expired_total), (6, 0))
 
     def test_end_when_their_token_expires(self):
-        token, kept = self.token("admin", "--expires", "5s"), self.token("admin")
+        token = self.token("admin", "--expires", "15s")
+        kept = self.token("admin")
         daemon = self.serve_all()
         made = time.monotonic()
         streams = self.open_all(daemon, token)
