@@ -1,5 +1,5 @@
-// The errors of addresses: those that the configuration shows, and those that
-// the system refuses.
+// The errors of addresses that the check of the configuration or the system
+// refuses.
 //
 // Thread-safety: pure functions; they look at the file system and at /proc.
 #pragma once

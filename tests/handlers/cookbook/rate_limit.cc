@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 static_assert(1s / 3 == 0s);
 static_assert(actord::Duration(1s) / 3 == 333'333'333ns);
 
-// Answers each call when the caller may go on: so many callers a second.
+// Answers each call when the caller may go on: a set number of calls a second.
 class Limiter : public actord::CoroutineProcess {
  public:
   static constexpr const char* kName = "limiter";
