@@ -32,6 +32,8 @@ class Recording(CliCase):
         self.assertRegex(self.output("describe", pid),
                          r"Recorded: +for .*; no step since\n")
         self.actor.send(pid, "add", b"2")
+        # So that the call finds the mailbox empty, and gets a step of its own.
+        eventually(lambda: self.recording(pid).entries, "the step of the message")
         self.assertEqual(self.actor.call(pid, "get").result.data, b"42")
         recording = self.recording(pid)
         self.assertEqual(kinds(recording.entries),
