@@ -2,9 +2,8 @@
 
 #include <actord/text.h>
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
+#include "daemon/log/text_escapes.h"
 
 namespace actord::daemon {
 namespace {
@@ -31,11 +30,10 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
 }
 
 std::string InLine(std::string_view line, uint32_t column) {
-  std::string shown = ToUtf8(std::string(Trimmed(line)), kMaxShownBytes);
-  if (shown.empty()) return "";
-  std::replace_if(
-      shown.begin(), shown.end(),
-      [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  const std::string text = ToUtf8(std::string(Trimmed(line)), kMaxShownBytes);
+  if (text.empty()) return "";
+  std::string shown;
+  AppendVisible(text, shown);
   return absl::StrCat(" (column ", column, " of: ", shown, ")");
 }
 

@@ -113,7 +113,8 @@ std::vector<std::string> SecondSegments(std::string_view prefix) {
 // The part of the path that may be meant, for the end of a message.
 std::string MeantPart(std::string_view path) {
   static const auto& tops = *new std::vector<std::string>{
-      "processes", "yields", "calls", "events", "history", "publications"};
+      "processes", "yields",  "calls",       "links",
+      "events",    "history", "publications"};
   const std::vector<std::string> parts = absl::StrSplit(
       absl::string_view(path.data(), path.size()), absl::ByChar('/'));
   // "", "v1", the top, its segments.

@@ -228,6 +228,12 @@ class ShortRoutesTest(EmptyCase):
             self.assertEqual((answer.status, answer.json["code"]),
                              (404, "unimplemented"), path)
             self.assertTrue(answer.json["message"].endswith(meant), answer)
+        described = api.raw("/openapi.json", method="GET").json["paths"]
+        tops = {path.split("/")[2] for path in described if path.startswith("/v1/")}
+        self.assertLess({"processes", "links", "events"}, tops)
+        for top in tops:
+            answer = api.raw(f"/v1/{top}s")
+            self.assertTrue(answer.json["message"].endswith(f'"{top}"?'), answer)
         for path, meant in ((PROCESSES + "conter", '"counter"?'),
                             (PROCESSES + "counter?methd=x", '"method"?'),
                             (PROCESSES + "counter?method=rnu", '"run"?')):
