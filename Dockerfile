@@ -17,6 +17,14 @@
 #   FROM actord
 #   COPY my.so /usr/lib/actord/plugins/
 
+# What the programs need to run.
+FROM debian:bookworm-slim AS runtime
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends \
+        libabsl20220623 libfmt9 libgrpc++1.51 libisal2 libprotobuf32 \
+        librocksdb7.8 libspdlog1.10 libssl3 libtomlplusplus3 \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/*
+
 FROM debian:bookworm-slim AS build
 WORKDIR /src
 COPY dev ./
@@ -24,7 +32,7 @@ RUN ./dev setup build \
     && apt-get install --yes --no-install-recommends python3
 COPY . .
 # Objects in the compiler's cache do not depend on the folder of the sources.
-ENV CCACHE_BASEDIR=/src
+ENV CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1
 RUN cmake --preset release -DACTORD_BUILD_BENCH=OFF \
     && cmake --build --preset release \
     && install -D --strip --target-directory /image/usr/bin \
@@ -38,8 +46,14 @@ RUN cmake --preset release -DACTORD_BUILD_BENCH=OFF \
         packaging/image/actord.toml \
     && install -D --target-directory /image/usr/lib/actord \
         packaging/image/healthcheck
+# The list of the parts of the image, in SPDX: what dpkg has installed in it, and
+# the sources that are compiled in.
+ARG VERSION=0.1.0
+COPY --from=runtime /var/lib/dpkg /dpkg
+RUN packaging/sbom/write_sbom.py /image/usr/share/doc/actord/actord.spdx.json \
+    --image "$VERSION" --dpkg /dpkg
 
-FROM debian:bookworm-slim AS filled
+FROM runtime
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="actord" \
@@ -48,13 +62,8 @@ LABEL org.opencontainers.image.title="actord" \
     org.opencontainers.image.version="${VERSION}" \
     org.opencontainers.image.revision="${REVISION}" \
     org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
-RUN apt-get update \
-    && apt-get install --yes --no-install-recommends \
-        libabsl20220623 libfmt9 libgrpc++1.51 libisal2 libprotobuf32 \
-        librocksdb7.8 libspdlog1.10 libssl3 libtomlplusplus3 \
-    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/*
 COPY --from=build /image/ /
-# A library that the list above lacks shows here, not when the image starts.
+# A library that stage "runtime" lacks shows here, not when the image starts.
 RUN ["/usr/bin/actord", "--version"]
 RUN ["/usr/bin/actorctl", "--version"]
 
@@ -72,13 +81,3 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
 ENV ACTORD_CONFIG=/etc/actord/actord.toml
 ENTRYPOINT ["/usr/bin/actord"]
 CMD []
-
-# The list of the parts of the image, in SPDX: what dpkg has installed in it, and
-# the sources that are compiled in.
-FROM build AS parts
-ARG VERSION=0.1.0
-COPY --from=filled /var/lib/dpkg /dpkg
-RUN packaging/sbom/write_sbom.py /actord.spdx.json --image "$VERSION" --dpkg /dpkg
-
-FROM filled
-COPY --from=parts /actord.spdx.json /usr/share/doc/actord/
