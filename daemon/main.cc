@@ -22,6 +22,7 @@
 #include "daemon/listening/inherited_sockets.h"
 #include "daemon/listening/open_listening.h"
 #include "daemon/log/logging.h"
+#include "daemon/log/text_escapes.h"
 #include "daemon/operations/memory_watch.h"
 #include "daemon/operations/restore_store.h"
 #include "daemon/operations/store/store_check.h"
@@ -58,7 +59,9 @@ void BeforeAll(int, char**, char**) {
 
 ExitStatus Complain(ExitStatus exit_status, const absl::Status& status) {
   for (const std::string& line : ProblemLines(status)) {
-    std::fprintf(stderr, "actord: %s\n", line.c_str());
+    std::string shown;  // a line may quote a file
+    AppendVisible(line, shown);
+    std::fprintf(stderr, "actord: %s\n", shown.c_str());
   }
   return exit_status;
 }

@@ -4,7 +4,8 @@
 // under the name of that site (DNS rebinding), and its scripts may then read
 // the answers. The browser sends that name in Host, so the port refuses names
 // that do not belong to this daemon. An address is always allowed, because no
-// name service can redirect it to another machine.
+// name service can redirect it to another machine. Requests by pages of other
+// sites: IsForeignPage (daemon/api/foreign_page.h).
 //
 // Thread-safety: constant once made; any thread.
 #pragma once

@@ -40,20 +40,6 @@ bool IsJson(const AdminRequest& request) {
   return rest == "charset=utf-8" || rest == "charset=\"utf-8\"";
 }
 
-bool IsForeignPage(const AdminRequest& request) {
-  // Browsers say so also for requests that have no Origin.
-  for (const std::string& site : request.HeadersOf("sec-fetch-site")) {
-    if (site != "same-origin" && site != "none") return true;
-  }
-  const std::vector<std::string> origins = request.HeadersOf("origin");
-  if (origins.empty()) return false;
-  const std::string origin = absl::AsciiStrToLower(origins.front());
-  const std::string host = absl::AsciiStrToLower(ValueOf(request, "host"));
-  return origins.size() != 1 || host.empty() ||
-         (origin != absl::StrCat("http://", host) &&
-          origin != absl::StrCat("https://", host));
-}
-
 std::string PercentDecoded(std::string_view text, Plus plus) {
   constexpr size_t kDigits = 2;
   std::string decoded;

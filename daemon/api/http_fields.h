@@ -23,10 +23,6 @@ std::string ValueOf(const AdminRequest& request, std::string_view name);
 // Whether the body is said to be JSON in UTF-8.
 bool IsJson(const AdminRequest& request);
 
-// Whether a page of another site calls. Such a page may not call, even if
-// the browser would let it. A page of this port may.
-bool IsForeignPage(const AdminRequest& request);
-
 // `text` without percent-encoding. A malformed escape is left unchanged.
 enum class Plus { kIsBlank, kIsPlus };
 std::string PercentDecoded(std::string_view text, Plus plus);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/api/connect_error.h"
+#include "daemon/api/foreign_page.h"
 #include "daemon/api/http_fields.h"
 #include "daemon/api/http_status.h"
 #include "daemon/api/json_call.h"

@@ -1,8 +1,9 @@
 // The settings of the daemon, and the precedence of their sources: command line
 // > environment > file > default.
 //
-// Every key is one row, in config_keys.cc or, for a limit of the runtime, in
-// runtime/settings/limit_table.h; options, environment variables, file, --help
+// Every key is one row: in config_keys.cc; in config_keys_network.cc,
+// _quotas.cc or _store.cc for their sections; for a limit of the runtime, in
+// runtime/settings/limit_table.h. Options, environment variables, file, --help
 // and --print-config are all derived from it.
 //
 // Thread-safety: plain values and pure functions.

@@ -3,7 +3,6 @@
 #include <actord/text.h>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/log/text_escapes.h"
 
 namespace actord::daemon {
 namespace {
@@ -31,9 +30,7 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
 
 std::string InLine(std::string_view line, uint32_t column) {
   const std::string text = ToUtf8(std::string(Trimmed(line)), kMaxShownBytes);
-  if (text.empty()) return "";
-  std::string shown;
-  AppendVisible(text, shown);
+  if (shown.empty()) return "";
   return absl::StrCat(" (column ", column, " of: ", shown, ")");
 }
 

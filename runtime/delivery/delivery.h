@@ -1,12 +1,13 @@
 // The only way into a process for events that are not in the record of its own
-// turn, and the only place that decides whether a PID is local: Post, and
-// SendTogether, which is Post for the messages of a step.
+// turn, and the only place that decides whether a PID is local: Post, and its
+// forms for messages, Send and SendTogether. A message from outside to a
+// durable process comes by DurableInputs, which calls this.
 //
 // Events that no other thread can post bypass Post:
 //   - the answers of a turn to itself, into urgent_taken (Dispatcher::Answer,
 //     and the cancel with which a process begins);
-//   - the first messages of a child, into its in_hand before the child runs
-//     (Preload, and Applier::StartChild);
+//   - the first messages of a new process, into its in_hand before it runs
+//     (Preload for a submission, Applier::StartChild for a child);
 //   - the events that a life hands on to the next one (continuing.h);
 //   - the events of a durable process that the store or the quarantine brings
 //     back before the process runs (recovery.cc, durable_quarantine.cc).

@@ -1,6 +1,7 @@
 // The rules that refuse a message, an input or a call before its receiver is
 // looked at: the size of its payload, the length of its labels, low memory.
-// Delivery (delivery.h) refuses it for its receiver: unknown, ended, full.
+// Delivery (delivery.h) refuses it for its receiver: unknown, ended, full, its
+// owner at its quota. DurableInputs refuses it, too, if the store has no room.
 //
 // Thread-safety: any thread.
 #pragma once

@@ -1,6 +1,6 @@
 // Applies the record of a step: carries out its effects, in their order. No
-// other code carries out the effects of a volatile process's step; for a
-// durable process durable_applier.h does, once the record is durable.
+// other code carries out the effects of a volatile process's step. For a
+// durable process durable_applier.h does, once the record is in the journal.
 //
 //   effect           owner
 //   send             Delivery

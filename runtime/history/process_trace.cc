@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "actord/abi.h"
 #include "runtime/records/record_codec.h"
-#include "runtime/step/record_fields.h"
+#include "runtime/step/record_bytes.h"
 #include "runtime/system/absl_text.h"
 
 namespace actord::runtime {

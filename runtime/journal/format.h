@@ -1,6 +1,7 @@
-// The bytes of the journal's files: docs/journal-format.md lists them one by
-// one. All numbers are little-endian. Two kinds of numbers run through the
-// whole journal:
+// The bytes around the records in the journal's files: segments, groups, their
+// headers. The records themselves: runtime/records/. docs/journal-format.md
+// lists all of them one by one. All numbers are little-endian. Two kinds of
+// numbers run through the whole journal:
 //
 //   place  a byte of the segments, as if all were one file: a segment begins
 //          where the segment before it ends. Groups begin at multiples of

@@ -204,7 +204,7 @@ struct Step {
   Positions consumed = {};
   // The events without a position (timeouts, exits, link ends, and messages
   // from a volatile process or a caller outside), the answers and the effects,
-  // as a turn of record_format.h. Effect i is body i.
+  // as EncodeTurn (step/record_format.h) writes them. Effect i is body i.
   std::string record = {};
   // The deadlines of the yields and calls among the effects.
   std::vector<Deadline> deadlines = {};

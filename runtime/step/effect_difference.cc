@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/step/record_fields.h"
+#include "runtime/step/record_bytes.h"
 
 namespace actord::runtime {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "handlers/rules/log_text.h"
 #include "runtime/process/errors.h"
-#include "runtime/step/record_fields.h"
+#include "runtime/step/record_bytes.h"
 #include "runtime/step/record_kinds.h"
 
 namespace actord::runtime {

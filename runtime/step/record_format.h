@@ -1,5 +1,6 @@
 // Encodes and decodes the record of a call: its input, its questions with their
-// answers, its effects and its result.
+// answers, its effects and its result. The journal's record of a step
+// (runtime/records/records.h) holds such a record in its field `record`.
 //
 // A record is a frame of items, each in this form, little-endian:
 //

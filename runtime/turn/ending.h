@@ -33,7 +33,8 @@
 //      told.
 //
 // A durable process first records its end, and these steps follow when the
-// record is durable (durable_turn.h). Its unanswered calls fail before step 1.
+// record is durable (durable_end.cc). Its unanswered calls from durable
+// processes, and its kept calls, fail before step 1, and all others in step 9.
 //
 // If nobody wants the end, the turn only reads `wanted` and whether the log
 // records; it builds no Outcome and calls no observer. Most spawned processes

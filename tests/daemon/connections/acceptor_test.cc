@@ -96,8 +96,8 @@ class AcceptorTest : public ::testing::Test {
                                    absl::Seconds(10));
   }
 
-  // Cuts the connection that is not cut yet. A connection is handed over before it
-  // is listed.
+  // Cuts the connection that is not cut yet. A connection is handed over before
+  // it is listed.
   bool CutListed() {
     const absl::Time deadline = absl::Now() + absl::Seconds(10);
     while (absl::Now() < deadline) {

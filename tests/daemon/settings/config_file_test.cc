@@ -120,15 +120,6 @@ TEST(ConfigFile, ShowsALongLineInPart) {
   EXPECT_LT(said.size(), 300u);
 }
 
-TEST(ConfigFile, EscapesWhatCommandsATerminal) {
-  const std::string said(
-      ParseConfigText("[log]\nlevel = [\"\u202e\u009b2J\"]\n", "f")
-          .status()
-          .message());
-  EXPECT_THAT(said,
-              testing::HasSubstr(R"((column 9 of: level = ["\u202e\x9b2J"]))"));
-}
-
 TEST(ConfigFile, NamesEveryWrongLineInTheirOrder) {
   EXPECT_THAT(ProblemLines(ParseConfigText("[zebra]\n[log]\nformat = true\n"
                                            "zzzz = 1\n[apple]\n",

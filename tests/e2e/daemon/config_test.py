@@ -57,6 +57,9 @@ class File(ConfigCase):
                             r'log\.level: "loud" is not one of debug, info')
         self.assert_refused("[server]\nlisten = 7600\n", 2,
                             r"server\.listen: must be an array of strings")
+        # What commands a terminal, or turns the direction of text, is escaped.
+        self.assert_refused('[log]\nlevel = ["\u202e\x9b2J"]\n', 2,
+                            r'.*of: level = \["\\u202e\\x9b2J"\]')
         self.assert_refused('[shutdown]\ndrain_timeout = "soon"\n', 2,
                             r"shutdown\.drain_timeout: ")
 

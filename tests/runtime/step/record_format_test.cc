@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/step/record_fields.h"
+#include "runtime/step/record_bytes.h"
 #include "runtime/system/sip_hash.h"
 #include "tests/runtime/step/record_fixture.h"
 

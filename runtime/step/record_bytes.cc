@@ -1,4 +1,4 @@
-#include "runtime/step/record_fields.h"
+#include "runtime/step/record_bytes.h"
 
 #include <actord/text.h>
 
