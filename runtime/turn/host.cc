@@ -13,6 +13,7 @@
 #include "runtime/delivery/logged_events.h"
 #include "runtime/delivery/message_rules.h"
 #include "runtime/delivery/traced_events.h"
+#include "runtime/process/errors.h"
 #include "runtime/process/owner.h"
 #include "runtime/table/home_pid.h"
 
@@ -384,9 +385,8 @@ int32_t Host::ControlLogged(ActingCommand& acting, const Pid& to, uint16_t type,
            records::Body{.payload = {std::string(reason), "text/plain"}}});
   if (!done) return ACTORD_UNAVAILABLE;
   const uint64_t position = acting.done_at() + 1;
-  const absl::Status told =
-      delivery_.Control(by, to, type, reason, lane_, position);
-  if (absl::IsResourceExhausted(told)) {
+  if (absl::IsResourceExhausted(
+          delivery_.Control(by, to, type, reason, lane_, position))) {
     // The order is in the journal, and is not in the mailbox.
     durable_
         ->Append(records::Dropped{.to = to,
