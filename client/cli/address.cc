@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::string_view kUnix = "unix:";
 constexpr std::string_view kDefaultPort = "7600";
-// Unit: characters.
-constexpr size_t kMaxRepeated = 200;
 
 bool IsHost(std::string_view host) {
   return !host.empty() &&

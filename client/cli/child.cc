@@ -14,10 +14,14 @@
 #include <system_error>
 #include <utility>
 
+#include "identity/descriptor.h"
+
 extern char** environ;
 
 namespace actord::client {
 namespace {
+
+using identity::Descriptor;
 
 constexpr size_t kKeptErrorBytes = 4096;
 
@@ -25,26 +29,6 @@ absl::Status SystemError(const char* what, int error) {
   return absl::InternalError(std::string(what) + ": " +
                              std::generic_category().message(error));
 }
-
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { Close(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  void Close() {
-    if (fd_ >= 0) close(std::exchange(fd_, -1));
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool open() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 struct Pipe {
   Descriptor read;
@@ -129,7 +113,7 @@ absl::Status Child::Start(const ChildOrder& order) {
   absl::Status status = Spawn(order, *in, *out, *err);
   if (!status.ok()) return status;
   exited_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-  if (!exited_.open()) {
+  if (!exited_.is_open()) {
     status = SystemError("pidfd_open", errno);
     Signal(SIGKILL);
     waitpid(pid_, nullptr, 0);
@@ -152,7 +136,7 @@ void Child::Write(const std::string& input) {
     if (count < 0) break;
     written_ += static_cast<size_t>(count);
   }
-  in_.Close();
+  in_ = Descriptor();
 }
 
 bool Child::Read(Descriptor& from, std::string& to) {
@@ -161,7 +145,7 @@ bool Child::Read(Descriptor& from, std::string& to) {
   if (count < 0 && errno == EINTR) return true;
   if (count < 0 && errno == EAGAIN) return false;
   if (count <= 0) {
-    from.Close();
+    from = Descriptor();
     return false;
   }
   to.append(piece.data(), static_cast<size_t>(count));
@@ -179,14 +163,14 @@ ChildEnd Child::Attend(const ChildOrder& order, Cancellation& cancellation) {
     force_at = absl::Now() + order.grace;
   };
   const auto read_on = [&] {
-    while (out_.open() && Read(out_, end.output)) {
+    while (out_.is_open() && Read(out_, end.output)) {
       if (end.output.size() > order.max_output_bytes) {
         end.too_much_output = true;
-        out_.Close();
+        out_ = Descriptor();
         ask();
       }
     }
-    while (err_.open() && Read(err_, end.errors)) {
+    while (err_.is_open() && Read(err_, end.errors)) {
       if (end.errors.size() <= kKeptErrorBytes) continue;
       end.errors.erase(0, end.errors.size() - kKeptErrorBytes);
     }
@@ -215,7 +199,7 @@ ChildEnd Child::Attend(const ChildOrder& order, Cancellation& cancellation) {
       end.cancelled = true;
       ask();
     }
-    if (in_.open() && waits[2].revents != 0) Write(order.input);
+    if (in_.is_open() && waits[2].revents != 0) Write(order.input);
     exited = waits[0].revents != 0;
     read_on();
   }

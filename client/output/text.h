@@ -3,6 +3,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ std::string Rfc3339(absl::Time time);
 
 // 1234567 as "1,234,567".
 std::string WithThousands(uint64_t number);
+
+// Complaints repeat at most so many characters of a word.
+inline constexpr size_t kMaxRepeated = 200;
 
 // 3145728 as "3.0 MiB"; at most three digits: "999 B", "99.9 KiB", "100 KiB".
 std::string ShortBytes(uint64_t bytes);

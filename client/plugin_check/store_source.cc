@@ -14,7 +14,6 @@ namespace actord::client {
 namespace {
 
 using runtime::ProcessEntry;
-using runtime::ProcessItem;
 
 absl::Status SendMessage(FrameSocket& socket, const StoreMessage& message) {
   std::string bytes;
@@ -22,13 +21,13 @@ absl::Status SendMessage(FrameSocket& socket, const StoreMessage& message) {
   return socket.Send(FrameKind::kMessage, bytes);
 }
 
-SentProcess ToSent(ProcessItem&& item) {
+SentProcess ToSent(runtime::ProcessItem&& item) {
   SentContent content;
   if (item.image) content.image = std::move(item.image->image);
-  for (ProcessItem::Event& event : item.mailbox) {
+  for (runtime::ProcessItem::Event& event : item.mailbox) {
     content.mailbox.push_back({event.position, std::move(event.mail)});
   }
-  for (ProcessItem::Step& step : item.history) {
+  for (runtime::ProcessItem::Step& step : item.history) {
     content.history.push_back(std::move(step.entry));
   }
   content.entry = std::move(item.entry);
@@ -59,8 +58,8 @@ class Sender {
         },
         [&](runtime::AnyItem&& item) {
           return SendMessage(
-              socket_,
-              {.process = ToSent(std::get<ProcessItem>(std::move(item)))});
+              socket_, {.process = ToSent(
+                            std::get<runtime::ProcessItem>(std::move(item)))});
         });
   }
 

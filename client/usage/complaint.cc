@@ -3,14 +3,12 @@
 #include <string_view>
 #include <vector>
 
+#include "client/output/text.h"
 #include "client/usage/synonyms.h"
 #include "identity/names/nearest.h"
 
 namespace actord::client {
 namespace {
-
-// Unit: characters.
-constexpr size_t kMaxRepeated = 200;
 
 std::string Quoted(const std::string& word) {
   return "\"" + word.substr(0, kMaxRepeated) + "\"";

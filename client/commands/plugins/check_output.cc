@@ -53,7 +53,7 @@ std::string Consequence(const CheckedProcess& process) {
   return "";
 }
 
-Json ToJson(const CheckedProcess& process) {
+Json ProcessJson(const CheckedProcess& process) {
   Json json = {{"kind", "process"},
                {"pid", runtime::FormatPid(process.pid)},
                {"process_type", process.process_type},
@@ -65,7 +65,7 @@ Json ToJson(const CheckedProcess& process) {
   return json;
 }
 
-Json ToJson(const CheckedType& type) {
+Json TypeJson(const CheckedType& type) {
   Json json = {{"kind", "type"},
                {"process_type", type.name},
                {"durability", type.durability},
@@ -161,7 +161,7 @@ void CheckOutput::Add(CheckedProcess&& process) {
   if (!is_fine) ++not_fine_;
   const bool is_named = invocation_.style().format == Format::kName;
   if (!invocation_.ForPeople() && !(is_named && is_fine)) {
-    items_.Add({.json = [&] { return ToJson(process); },
+    items_.Add({.json = [&] { return ProcessJson(process); },
                 .name = [&] { return runtime::FormatPid(process.pid); },
                 .cells = nullptr});
   } else if (invocation_.ForPeople() && !is_fine &&
@@ -226,7 +226,7 @@ void CheckOutput::End(const PluginCheck& check) {
   if (invocation_.ForPeople()) return EndForPeople(check);
   if (invocation_.style().format != Format::kName) {
     for (const CheckedType& type : check.types) {
-      items_.Add({.json = [&] { return ToJson(type); },
+      items_.Add({.json = [&] { return TypeJson(type); },
                   .name = nullptr,
                   .cells = nullptr});
     }
