@@ -15,7 +15,7 @@ namespace actord::daemon {
 namespace {
 
 // The mode of the file. The umask reduces it.
-constexpr mode_t kMode = 0666;
+constexpr mode_t kPortFileMode = 0666;
 
 absl::Status Failed(const std::string& path, const char* what, int error) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -49,7 +49,8 @@ absl::StatusOr<std::unique_ptr<PortFile>> PortFile::Write(
   for (const int port : ports) absl::StrAppend(&text, port, "\n");
   const std::string temporary = PathBeside(path, "tmp");
   const int descriptor =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+           kPortFileMode);
   if (descriptor < 0) return Failed(path, "write it", errno);
   std::unique_ptr<PortFile> file(new PortFile(path, descriptor));
   if (!WriteAll(descriptor, text) ||

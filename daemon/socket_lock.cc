@@ -16,7 +16,7 @@ namespace actord::daemon {
 namespace {
 
 // Owner only, so that no other user can take the lock and block a start.
-constexpr mode_t kMode = 0600;
+constexpr mode_t kLockMode = 0600;
 // Maximum number of files that may be removed between opening and locking them,
 // one after the other. Each belonged to another daemon that ended.
 constexpr int kMaxTries = 1000;
@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<SocketLock>> SocketLock::Take(
     // Non-blocking: opening a pipe of that name must not wait for a writer.
     const int descriptor =
         open(path.c_str(),
-             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, kMode);
+             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, kLockMode);
     if (descriptor < 0) return CannotLock(path, errno);
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;

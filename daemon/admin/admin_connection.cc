@@ -20,7 +20,6 @@ constexpr unsigned kBadRequest = 400;
 constexpr unsigned kBodyTooLarge = 413;
 constexpr unsigned kMisdirected = 421;
 constexpr unsigned kHeaderTooLarge = 431;
-constexpr unsigned kUnavailable = 503;
 
 constexpr unsigned kHttp11 = 11;
 constexpr size_t kReadBytes = 2048;
@@ -101,7 +100,7 @@ void AdminConnection::ReadBody() {
   }
   if (size > room_bytes_) {
     if (!parts_.take_room(size - room_bytes_)) {
-      return Refuse(kUnavailable,
+      return Refuse(kServiceUnavailable,
                     "the daemon holds too many requests: try again\n");
     }
     room_bytes_ = size;

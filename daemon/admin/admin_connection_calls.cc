@@ -24,11 +24,10 @@ namespace http = boost::beast::http;
 constexpr unsigned kHttp11 = 11;
 // A comment of an event stream.
 constexpr const char* kHeartbeat = ":\n\n";
-constexpr unsigned kUnavailableNow = 503;
 
 AdminAnswer NoRoomForAnswer() {
   AdminAnswer answer;
-  answer.status = kUnavailableNow;
+  answer.status = kServiceUnavailable;
   answer.content_type = "application/json";
   answer.body =
       R"({"code":"resource_exhausted","message":"the admin port holds too many )"

@@ -15,7 +15,6 @@ namespace {
 constexpr unsigned kOk = 200;
 constexpr unsigned kNotFound = 404;
 constexpr unsigned kMethodNotAllowed = 405;
-constexpr unsigned kUnavailable = 503;
 
 constexpr const char* kJsonType = "application/json";
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
@@ -23,7 +22,7 @@ constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 AdminAnswer HealthAnswer(const HealthReport& report, bool as_json) {
   AdminAnswer answer;
   const bool ok = report.problems.empty();
-  answer.status = ok ? kOk : kUnavailable;
+  answer.status = ok ? kOk : kServiceUnavailable;
   if (as_json) {
     answer.content_type = kJsonType;
     answer.body =

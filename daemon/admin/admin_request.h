@@ -11,6 +11,9 @@
 
 namespace actord::daemon {
 
+// The HTTP status of a refusal after which the client may try again.
+inline constexpr unsigned kServiceUnavailable = 503;
+
 struct AdminRequest {
   std::string method;  // "GET"
   std::string path;    // "/metrics", without the query

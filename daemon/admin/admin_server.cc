@@ -26,7 +26,6 @@
 namespace actord::daemon {
 namespace {
 
-using Protocol = AdminConnection::Protocol;
 using Error = boost::system::error_code;
 
 // Connections accepted from one listener before the open connections have their
@@ -191,10 +190,10 @@ class AdminServer::Loop {
       close(fd);
       return;
     }
-    Protocol::socket socket(io_);
+    AdminConnection::Protocol::socket socket(io_);
     Error error;
     const int family = address.ss_family;
-    socket.assign(Protocol(family, 0), fd, error);
+    socket.assign(AdminConnection::Protocol(family, 0), fd, error);
     if (error) {
       ++counts_.connections_refused;
       close(fd);

@@ -51,7 +51,7 @@ struct State {
 };
 static_assert(std::atomic<pid_t>::is_always_lock_free &&
               std::atomic<const LogWriter*>::is_always_lock_free);
-constinit State state;
+constinit State crash_state;
 
 Fault FaultOf(int number, const siginfo_t& info, const void* context) {
   Fault fault{.number = number, .code = info.si_code};
@@ -94,7 +94,7 @@ void EndBy(int number) {
 }
 
 void OnAlarm(int /*number*/) {
-  EndBy(state.number.load(std::memory_order_relaxed));
+  EndBy(crash_state.number.load(std::memory_order_relaxed));
 }
 
 void LimitTime() {
@@ -104,20 +104,21 @@ void LimitTime() {
 }
 
 void WriteLine(const CrashText& text) {
-  if (state.is_blocked.load(std::memory_order_relaxed)) return;
+  if (crash_state.is_blocked.load(std::memory_order_relaxed)) return;
   const std::chrono::nanoseconds now(runtime::Clock::System().UnixNs());
   const CrashLine line = ToCrashLine(
-      state.format.load(std::memory_order_acquire),
+      crash_state.format.load(std::memory_order_acquire),
       std::chrono::floor<std::chrono::milliseconds>(now), text.view());
   if (!WriteCrashLine(STDERR_FILENO, line, kLinePatienceMs)) {
-    state.is_blocked.store(true, std::memory_order_relaxed);
+    crash_state.is_blocked.store(true, std::memory_order_relaxed);
   }
 }
 
 // ---- The parts of a report, in their order. See (2) in the header.
 
 void AwaitEarlierLines(const Fault& /*fault*/) {
-  const LogWriter* const writer = state.writer.load(std::memory_order_acquire);
+  const LogWriter* const writer =
+      crash_state.writer.load(std::memory_order_acquire);
   if (writer != nullptr) writer->AwaitWritten(LogWriter::kLastPatience);
 }
 
@@ -128,11 +129,11 @@ void SayWhere(const Fault& fault) {
     AppendPlace(runtime::RunningCodeHere(), text);
   }
   WriteLine(text);
-  state.has_said_where.store(true, std::memory_order_relaxed);
+  crash_state.has_said_where.store(true, std::memory_order_relaxed);
 }
 
 void SayLess(const Fault& fault) {
-  if (state.has_said_where.load(std::memory_order_relaxed)) return;
+  if (crash_state.has_said_where.load(std::memory_order_relaxed)) return;
   CrashText text;
   AppendFault(fault, getpid(), text);
   text << "; the data about the code that ran are damaged";
@@ -158,11 +159,11 @@ void WriteBacktrace(const Fault& fault) {
          << " frames; the outer frames are left out";
     WriteLine(text);
   }
-  state.has_ended_backtrace.store(true, std::memory_order_relaxed);
+  crash_state.has_ended_backtrace.store(true, std::memory_order_relaxed);
 }
 
 void SayThatBacktraceFailed(const Fault& /*fault*/) {
-  if (state.has_ended_backtrace.load(std::memory_order_relaxed)) return;
+  if (crash_state.has_ended_backtrace.load(std::memory_order_relaxed)) return;
   CrashText text;
   text << "crash: the stack is damaged, so the backtrace ends here";
   WriteLine(text);
@@ -182,7 +183,8 @@ void AwaitEnd() {
 void OnCrash(int number, siginfo_t* info, void* context) {
   const pid_t self = gettid();
   pid_t reporter = 0;
-  const bool is_first = state.reporter.compare_exchange_strong(reporter, self);
+  const bool is_first =
+      crash_state.reporter.compare_exchange_strong(reporter, self);
   if (!is_first && reporter != self) {
     AwaitEnd();
     return EndBy(number);
@@ -192,12 +194,13 @@ void OnCrash(int number, siginfo_t* info, void* context) {
   static constinit Fault fault;
   if (is_first) {
     fault = FaultOf(number, *info, context);
-    state.number.store(number, std::memory_order_relaxed);
+    crash_state.number.store(number, std::memory_order_relaxed);
     if (!fault.IsSent(getpid())) runtime::StepMarks::NoteCrash(number);
     LimitTime();
   }
   for (;;) {
-    const size_t part = state.parts.fetch_add(1, std::memory_order_relaxed);
+    const size_t part =
+        crash_state.parts.fetch_add(1, std::memory_order_relaxed);
     if (part >= std::size(kParts)) break;
     kParts[part](fault);
   }
@@ -214,8 +217,8 @@ void OnCrash(int number, siginfo_t* info, void* context) {
 
 CrashReport::CrashReport(const LogWriter& writer, LogFormat format) {
   PrepareBacktraces();
-  state.format.store(format, std::memory_order_release);
-  state.writer.store(&writer, std::memory_order_release);
+  crash_state.format.store(format, std::memory_order_release);
+  crash_state.writer.store(&writer, std::memory_order_release);
   for (const int number : kSignals) {
     struct sigaction action {};
     if (sigaction(number, nullptr, &action) != 0) continue;
@@ -230,7 +233,7 @@ CrashReport::CrashReport(const LogWriter& writer, LogFormat format) {
 }
 
 CrashReport::~CrashReport() {
-  state.writer.store(nullptr, std::memory_order_release);
+  crash_state.writer.store(nullptr, std::memory_order_release);
 }
 
 }  // namespace actord::daemon

@@ -15,7 +15,7 @@
 namespace actord::daemon {
 namespace {
 
-constexpr size_t kMiB = size_t{1} << 20;
+constexpr size_t kBytesPerMiB = size_t{1} << 20;
 constexpr uint64_t kMsInNs = 1'000'000;
 
 // 0: cannot be read, and then nothing is given back.
@@ -100,9 +100,9 @@ uint64_t MemoryReturn::Look() {
   resident_then_ = resident_before_ = parts_.resident_bytes();
   free_then_ = parts_.free_bytes();
   logger_.Debug(absl::StrCat(
-      "gave ", (resident - std::min(resident, resident_then_)) / kMiB,
+      "gave ", (resident - std::min(resident, resident_then_)) / kBytesPerMiB,
       " MiB of free memory back to the system in ", took_ns / kMsInNs, " ms; ",
-      resident_then_ / kMiB, " MiB stay"));
+      resident_then_ / kBytesPerMiB, " MiB stay"));
   return kLookNs;
 }
 
