@@ -62,6 +62,8 @@ enum class KeyKind : uint16_t {
 };
 inline constexpr size_t kKeyKindBytes = 2;
 inline constexpr size_t kKeyPidBytes = 16;
+// Behind a PID that follows the kind.
+inline constexpr size_t kBehindPid = kKeyKindBytes + kKeyPidBytes;
 
 namespace keys {
 

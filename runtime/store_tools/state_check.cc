@@ -11,7 +11,6 @@
 namespace actord::runtime {
 namespace {
 
-constexpr size_t kBehindPid = kKeyKindBytes + kKeyPidBytes;
 constexpr absl::string_view kAdvice = "; restore the directory from a backup";
 
 // The offset of the PID of a live process in keys of this kind.

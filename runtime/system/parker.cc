@@ -21,9 +21,9 @@ bool Parker::Wait(uint64_t timeout_ns) {
     return TryTake();
   }
 #endif
-  constexpr uint64_t kSecondNs = 1'000'000'000;
-  const timespec timeout{static_cast<time_t>(timeout_ns / kSecondNs),
-                         static_cast<long>(timeout_ns % kSecondNs)};
+  constexpr uint64_t kNsPerSecond = 1'000'000'000;
+  const timespec timeout{static_cast<time_t>(timeout_ns / kNsPerSecond),
+                         static_cast<long>(timeout_ns % kNsPerSecond)};
   // After every outcome (woken, notified before the sleep began, interrupted,
   // timed out) the word alone decides.
   syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 0,

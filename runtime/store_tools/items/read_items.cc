@@ -12,8 +12,6 @@
 namespace actord::runtime {
 namespace {
 
-constexpr size_t kBehindPid = kKeyKindBytes + kKeyPidBytes;
-
 template <typename T>
 absl::Status Decode(std::string_view value, T& into) {
   const absl::Status status = DecodeFields(value, into);
