@@ -7,7 +7,6 @@
 namespace actord::sim {
 
 using runtime::Activity;
-using runtime::Process;
 
 namespace {
 
@@ -197,7 +196,7 @@ void World::CheckQuiet(uint64_t next_ns) {
 
 void World::CheckNobodyIsReady() {
   for (uint32_t slot = 0; slot < core->processes.SlotsInUse(); ++slot) {
-    const Process& process = core->processes.At(slot);
+    const runtime::Process& process = core->processes.At(slot);
     if (!Activity::Runnable(process.activity) || process.running) continue;
     Broken(nullptr, "the process in slot " + std::to_string(slot) +
                         " is ready, and all workers sleep");
@@ -205,7 +204,7 @@ void World::CheckNobodyIsReady() {
 }
 
 void World::CheckAtRest(Actor& actor) {
-  const Process& process = core->processes.At(actor.pid.slot);
+  const runtime::Process& process = core->processes.At(actor.pid.slot);
   Check(process.generation == actor.pid.generation, &actor,
         "lives, and its slot is another's");
   Check(actor.steps != 0, &actor, "it had no first step");
@@ -246,7 +245,7 @@ void World::CheckStranger(Actor& stranger) {
 
 bool World::IsReady(const Actor& actor) const {
   if (actor.pid.empty()) return actor.is_submitted;
-  const Process& process = core->processes.At(actor.pid.slot);
+  const runtime::Process& process = core->processes.At(actor.pid.slot);
   return process.generation == actor.pid.generation &&
          Activity::Runnable(process.activity) && !process.running;
 }
@@ -344,7 +343,7 @@ void World::CheckEnd(const runtime::RuntimeStats& stats) {
   same(live, 0, "processes without Close");
   uint64_t late = 0;
   for (uint32_t slot = 0; slot < core->processes.SlotsInUse(); ++slot) {
-    const Process& process = core->processes.At(slot);
+    const runtime::Process& process = core->processes.At(slot);
     late += Activity::Messages(process.activity);
   }
   const uint64_t messages = stats.dead_letters + received + late;
@@ -360,7 +359,7 @@ void World::CheckEnd(const runtime::RuntimeStats& stats) {
 
 void World::CheckNothingIsLeft() {
   for (uint32_t slot = 0; slot < core->processes.SlotsInUse(); ++slot) {
-    const Process& process = core->processes.At(slot);
+    const runtime::Process& process = core->processes.At(slot);
     Check(process.generation % 2 == 0, nullptr, "a process is left");
     Check((process.activity & Activity::kEnded) != 0, nullptr,
           "a free slot has not ended");

@@ -28,35 +28,35 @@ using runtime::SimulatedDisk;
 // No round ends before the journal has as many bytes.
 constexpr uint64_t kNoRound = 256 << 20;
 
-uint64_t OneOf(Random& random, std::initializer_list<uint64_t> values) {
+uint64_t DrawOneOf(Random& random, std::initializer_list<uint64_t> values) {
   return values.begin()[(random.Next() >> 16) % values.size()];
 }
 
-Schedule::Style DrawStyle(Random& random) {
+Schedule::Style DrawScheduleStyle(Random& random) {
   Schedule::Style style;
-  style.switches = static_cast<uint32_t>(OneOf(random, {1, 2, 8, 32, 256}));
-  style.stalls = static_cast<uint32_t>(OneOf(random, {0, 4, 32, 256}));
-  style.stall_most = static_cast<uint32_t>(OneOf(random, {16, 128, 1024}));
-  style.spurious = static_cast<uint32_t>(OneOf(random, {0, 64, 1024}));
-  style.jumps = static_cast<uint32_t>(OneOf(random, {0, 512, 4096}));
-  style.creep_ns = OneOf(random, {100, 2'000, 50'000});
-  style.long_stalls = static_cast<uint32_t>(OneOf(random, {0, 2, 4}));
+  style.switches = static_cast<uint32_t>(DrawOneOf(random, {1, 2, 8, 32, 256}));
+  style.stalls = static_cast<uint32_t>(DrawOneOf(random, {0, 4, 32, 256}));
+  style.stall_most = static_cast<uint32_t>(DrawOneOf(random, {16, 128, 1024}));
+  style.spurious = static_cast<uint32_t>(DrawOneOf(random, {0, 64, 1024}));
+  style.jumps = static_cast<uint32_t>(DrawOneOf(random, {0, 512, 4096}));
+  style.creep_ns = DrawOneOf(random, {100, 2'000, 50'000});
+  style.long_stalls = static_cast<uint32_t>(DrawOneOf(random, {0, 2, 4}));
   return style;
 }
 
 StoreStyle DrawStoreStyle(Random& random) {
   StoreStyle style;
-  style.workers = static_cast<int>(OneOf(random, {1, 1, 2, 3}));
-  style.max_blocked_threads = static_cast<int>(OneOf(random, {0, 1}));
-  style.round_bytes = OneOf(random, {4 << 10, 32 << 10, kNoRound});
+  style.workers = static_cast<int>(DrawOneOf(random, {1, 1, 2, 3}));
+  style.max_blocked_threads = static_cast<int>(DrawOneOf(random, {0, 1}));
+  style.round_bytes = DrawOneOf(random, {4 << 10, 32 << 10, kNoRound});
   style.round_ns = style.round_bytes == kNoRound
                        ? UINT64_MAX
-                       : OneOf(random, {100'000'000, 60'000'000'000});
-  style.max_unsynced_bytes = OneOf(random, {8 << 10, 64 << 10, 256 << 10});
-  style.linger_ns = OneOf(random, {0, 2'000'000, 2'000'000});
+                       : DrawOneOf(random, {100'000'000, 60'000'000'000});
+  style.max_unsynced_bytes = DrawOneOf(random, {8 << 10, 64 << 10, 256 << 10});
+  style.linger_ns = DrawOneOf(random, {0, 2'000'000, 2'000'000});
   style.lone_groups =
-      static_cast<uint32_t>(OneOf(random, {0, 0, 1, UINT32_MAX}));
-  const uint64_t passivate_ms = OneOf(random, {0, 2, 2, 20});
+      static_cast<uint32_t>(DrawOneOf(random, {0, 0, 1, UINT32_MAX}));
+  const uint64_t passivate_ms = DrawOneOf(random, {0, 2, 2, 20});
   if (passivate_ms != 0) {
     style.passivate_after =
         absl::Milliseconds(static_cast<int64_t>(passivate_ms));
@@ -69,7 +69,7 @@ class StoreRun {
   StoreRun(Schedule& schedule, uint64_t seed)
       : schedule_(schedule),
         random_(seed ^ 0x73746f7265),
-        style_(DrawStyle(random_)),
+        style_(DrawScheduleStyle(random_)),
         store_style_(DrawStoreStyle(random_)),
         disk_(random_.Next() | 1),
         outside_(schedule, disk_, random_.Next() | 1) {}
@@ -126,7 +126,7 @@ void StoreRun::ArrangeEnd(End end) {
   stops_ = false;
   if (end == End::kCrashAtCall) {
     disk_.CrashAt(disk_.calls() +
-                  Draw(OneOf(random_, {30, 60, 100, 200, 600})));
+                  Draw(DrawOneOf(random_, {30, 60, 100, 200, 600})));
   }
   if (end == End::kDiskFailure) {
     disk_.set_failed_sync(Draw(2) == 0
@@ -136,7 +136,7 @@ void StoreRun::ArrangeEnd(End end) {
 }
 
 void StoreRun::Reap(End end) {
-  schedule_.SleepFor(Draw(OneOf(random_, {100'000, 3'000'000, 30'000'000})),
+  schedule_.SleepFor(Draw(DrawOneOf(random_, {100'000, 3'000'000, 30'000'000})),
                      /*busy=*/false);
   if (stops_ || outside_.IsDead()) return;
   if (end == End::kKill) {
@@ -161,7 +161,7 @@ void StoreRun::Reboot(End end) {
   state_.Crash(Draw(state_.unflushed() + 1));
   outside_.failed = false;
   // Long enough for timers to become due meanwhile.
-  schedule_.SleepFor(Draw(OneOf(random_, {10'000, 5'000'000, 100'000'000})),
+  schedule_.SleepFor(Draw(DrawOneOf(random_, {10'000, 5'000'000, 100'000'000})),
                      false);
 }
 
@@ -229,7 +229,7 @@ void StoreRun::Serve(StoreLife& life, End end) {
   if (Draw(3) == 0) Settle(life);
   std::vector<std::unique_ptr<StoreClient>> clients;
   std::vector<uint64_t> acting;
-  const uint64_t acts = OneOf(random_, {3, 10, 30});
+  const uint64_t acts = DrawOneOf(random_, {3, 10, 30});
   for (uint64_t i = 0, count = 1 + Draw(2); i < count; ++i) {
     clients.push_back(std::make_unique<StoreClient>(outside_, life, i + 1));
     acting.push_back(schedule_.Start(
@@ -307,7 +307,8 @@ void StoreRun::Main() {
   }
   const uint64_t lives = 1 + Draw(4);
   for (uint64_t number = 0; number < lives; ++number) {
-    const End end = static_cast<End>(OneOf(random_, {0, 0, 0, 0, 1, 1, 2, 3}));
+    const End end =
+        static_cast<End>(DrawOneOf(random_, {0, 0, 0, 0, 1, 1, 2, 3}));
     const bool is_sealed = Live(number, end);
     Reboot(end);
     if (is_sealed && Draw(2) == 0) TryRot();
