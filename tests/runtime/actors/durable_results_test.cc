@@ -15,10 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Owner kAlice{1};
-constexpr Owner kBob{2};
-constexpr uint64_t kSecond = 1'000'000'000;
-
 class DurableResults : public ::testing::Test {
  protected:
   // Results are in memory for a second.

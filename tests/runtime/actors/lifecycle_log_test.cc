@@ -17,11 +17,11 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Kind = LifecycleEvent::Kind;
+using EventKind = LifecycleEvent::Kind;
 namespace t = actord::testing;
 
-std::vector<Kind> KindsOf(const std::vector<LifecycleEvent>& events) {
-  std::vector<Kind> kinds;
+std::vector<EventKind> KindsOf(const std::vector<LifecycleEvent>& events) {
+  std::vector<EventKind> kinds;
   for (const LifecycleEvent& event : events) kinds.push_back(event.kind);
   return kinds;
 }
@@ -55,8 +55,9 @@ TEST_F(LifecycleLogTest, SaysWhatHasStartedAndHowItHasEnded) {
   core_->Settle();
   Terminate(child);
   const std::vector<LifecycleEvent> events = reader.Read().events;
-  ASSERT_THAT(KindsOf(events), ElementsAre(Kind::kStarted, Kind::kStarted,
-                                           Kind::kEnded, Kind::kEnded));
+  ASSERT_THAT(KindsOf(events),
+              ElementsAre(EventKind::kStarted, EventKind::kStarted,
+                          EventKind::kEnded, EventKind::kEnded));
   EXPECT_EQ(events[0].pid, pid);
   EXPECT_TRUE(events[0].parent.empty());
   EXPECT_EQ(events[0].process_type, "script");
@@ -100,8 +101,9 @@ TEST_F(LifecycleLogTest, TellsOfEndsThatHadNoBeginning) {
     out.Done();
   });
   const std::vector<LifecycleEvent> events = reader.Read().events;
-  ASSERT_THAT(KindsOf(events), ElementsAre(Kind::kEnded, Kind::kStarted,
-                                           Kind::kEnded, Kind::kEnded));
+  ASSERT_THAT(KindsOf(events),
+              ElementsAre(EventKind::kEnded, EventKind::kStarted,
+                          EventKind::kEnded, EventKind::kEnded));
   EXPECT_EQ(events[0].end, EndKind::kInitRefused);
   EXPECT_EQ(events[0].message, "no");
   EXPECT_EQ(events[0].steps, 0u);
@@ -129,7 +131,7 @@ TEST_F(LifecycleLogTest, KeepsTheBeginningOfAText) {
   failing(std::string(500, '\x80'));
   std::vector<std::string> texts;
   for (const LifecycleEvent& event : reader.Read().events) {
-    if (event.kind == Kind::kEnded) texts.push_back(event.message);
+    if (event.kind == EventKind::kEnded) texts.push_back(event.message);
   }
   EXPECT_THAT(texts, ElementsAre(whole, whole, before, std::string(253, 'x'),
                                  std::string(256, '\x80')));
@@ -250,7 +252,7 @@ TEST_F(LifecycleLogTest, ALowerLimitForgetsAtOnce) {
   EXPECT_EQ(Stats().watch_events_kept, 1u);
   Run(1);
   reader.cursor = log().end() - 1;
-  EXPECT_THAT(KindsOf(reader.Read().events), ElementsAre(Kind::kEnded));
+  EXPECT_THAT(KindsOf(reader.Read().events), ElementsAre(EventKind::kEnded));
   EXPECT_FALSE(SetLimits(0, 4096).ok());
   EXPECT_FALSE(SetLimits(1, 4095).ok());
 }

@@ -19,7 +19,7 @@ namespace {
 using Role = RequestIds::Role;
 using Answer = absl::StatusOr<Pid>;
 
-Pid Numbered(uint32_t slot) { return {1, 2, slot, 1}; }
+Pid PidAt(uint32_t slot) { return {1, 2, slot, 1}; }
 
 void MustNotRun(const Answer&) { FAIL() << "callback of a first call"; }
 
@@ -70,11 +70,11 @@ class RequestIdsTest : public ::testing::Test {
 TEST_F(RequestIdsTest, RepeatGetsTheFirstAnswer) {
   Ids ids({kMinute, 10}, clock_);
   EXPECT_EQ(ids.Begin("a", 1, MustNotRun), Role::kFirst);
-  ids.End("a", Numbered(7));
+  ids.End("a", PidAt(7));
   Answer answer = absl::UnknownError("no answer");
   EXPECT_EQ(Begin(ids, "a", 1, &answer), Role::kRepeat);
   ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_EQ(*answer, Numbered(7));
+  EXPECT_EQ(*answer, PidAt(7));
 }
 
 TEST_F(RequestIdsTest, RepeatDuringTheFirstWaitsForIt) {
@@ -87,17 +87,17 @@ TEST_F(RequestIdsTest, RepeatDuringTheFirstWaitsForIt) {
               Role::kRepeat);
   }
   EXPECT_TRUE(answers.empty());
-  ids.End("a", Numbered(3));
+  ids.End("a", PidAt(3));
   ASSERT_EQ(answers.size(), 2u);
-  EXPECT_EQ(*answers[0], Numbered(3));
-  EXPECT_EQ(*answers[1], Numbered(3));
+  EXPECT_EQ(*answers[0], PidAt(3));
+  EXPECT_EQ(*answers[1], PidAt(3));
 }
 
 TEST_F(RequestIdsTest, AnotherBodyIsRefusedInFlightAndAfterwards) {
   Ids ids({kMinute, 10}, clock_);
   ASSERT_EQ(Begin(ids, "a", 1), Role::kFirst);
   EXPECT_EQ(ids.Begin("a", 2, MustNotRun), Role::kReused);
-  ids.End("a", Numbered(3));
+  ids.End("a", PidAt(3));
   EXPECT_EQ(ids.Begin("a", 2, MustNotRun), Role::kReused);
   EXPECT_EQ(Begin(ids, "b", 2), Role::kFirst) << "another id is free";
 }
@@ -105,7 +105,7 @@ TEST_F(RequestIdsTest, AnotherBodyIsRefusedInFlightAndAfterwards) {
 TEST_F(RequestIdsTest, FailureReachesWaitingRepeatsAndIsForgotten) {
   Ids ids({kMinute, 10}, clock_);
   ASSERT_EQ(Begin(ids, "a", 1), Role::kFirst);
-  Answer answer = Numbered(1);
+  Answer answer = PidAt(1);
   ASSERT_EQ(Begin(ids, "a", 1, &answer), Role::kRepeat);
   ids.End("a", absl::ResourceExhaustedError("full"));
   EXPECT_EQ(answer.status().code(), absl::StatusCode::kResourceExhausted);
@@ -117,7 +117,7 @@ TEST_F(RequestIdsTest, ForgetsAfterItsTime) {
   Ids ids({kMinute, 10}, clock_);
   ASSERT_EQ(Begin(ids, "a", 1), Role::kFirst);
   clock_.AdvanceNs(100 * kSecond);  // the time counts from the answer on
-  ids.End("a", Numbered(1));
+  ids.End("a", PidAt(1));
   clock_.AdvanceNs(59 * kSecond);
   EXPECT_EQ(Begin(ids, "a", 1), Role::kRepeat);
   clock_.AdvanceNs(kSecond);
@@ -127,7 +127,7 @@ TEST_F(RequestIdsTest, ForgetsAfterItsTime) {
 TEST_F(RequestIdsTest, InfiniteTimeNeverForgets) {
   Ids ids({UINT64_MAX, 10}, clock_);
   ASSERT_EQ(Begin(ids, "a", 1), Role::kFirst);
-  ids.End("a", Numbered(1));
+  ids.End("a", PidAt(1));
   clock_.AdvanceNs(24 * 365 * kHour);
   EXPECT_EQ(Begin(ids, "a", 1), Role::kRepeat);
 }
@@ -137,7 +137,7 @@ TEST_F(RequestIdsTest, ForgetsTheOldestWhenThereAreTooMany) {
   for (uint32_t i = 0; i < 4; ++i) {
     const std::string id = absl::StrCat("id", i);
     ASSERT_EQ(Begin(ids, id, 1), Role::kFirst);
-    ids.End(id, Numbered(i));
+    ids.End(id, PidAt(i));
     EXPECT_LE(ids.size(), 3u);
   }
   EXPECT_EQ(Begin(ids, "id1", 1), Role::kRepeat);
@@ -150,7 +150,7 @@ TEST_F(RequestIdsTest, RemembersNothingWithoutRoom) {
   ASSERT_EQ(Begin(ids, "a", 1), Role::kFirst);
   Answer answer = absl::UnknownError("no answer");
   EXPECT_EQ(Begin(ids, "a", 1, &answer), Role::kRepeat) << "in flight";
-  ids.End("a", Numbered(1));
+  ids.End("a", PidAt(1));
   EXPECT_TRUE(answer.ok());
   EXPECT_EQ(ids.size(), 0u);
 }
@@ -161,11 +161,11 @@ TEST_F(RequestIdsTest, KeepsAnOldIdInFlight) {
   for (uint32_t i = 0; i < 5; ++i) {
     const std::string id = absl::StrCat("id", i);
     ASSERT_EQ(Begin(ids, id, 1), Role::kFirst);
-    ids.End(id, Numbered(i));
+    ids.End(id, PidAt(i));
   }
   clock_.AdvanceNs(kHour);
   EXPECT_EQ(Begin(ids, "slow", 1), Role::kRepeat);
-  ids.End("slow", Numbered(9));
+  ids.End("slow", PidAt(9));
 }
 
 TEST_F(RequestIdsTest, CallbackMayCallBack) {
@@ -178,7 +178,7 @@ TEST_F(RequestIdsTest, CallbackMayCallBack) {
                         EXPECT_EQ(Begin(ids, "a", 1), Role::kRepeat);
                       }),
             Role::kRepeat);
-  ids.End("a", Numbered(1));
+  ids.End("a", PidAt(1));
   EXPECT_TRUE(called);
 }
 
@@ -196,11 +196,11 @@ TEST_F(RequestIdsTest, OneOfManyConcurrentCallsIsFirst) {
         const std::string id = absl::StrCat(i);
         const Role role = ids.Begin(id, i, [&, i](const Answer& given) {
           answers.fetch_add(1);
-          if (!given.ok() || *given != Numbered(i)) wrong.fetch_add(1);
+          if (!given.ok() || *given != PidAt(i)) wrong.fetch_add(1);
         });
         if (role != Role::kFirst) continue;
         firsts.fetch_add(1);
-        ids.End(id, Numbered(i));
+        ids.End(id, PidAt(i));
       }
     });
   }
@@ -228,7 +228,7 @@ TEST_F(RequestIdsTest, DurableIdsHaveBoundsOfTheirOwn) {
     ids.End(id, pid);
   };
   act("d1", durable);
-  for (uint32_t i = 0; i < 5; ++i) act(absl::StrCat("v", i), Numbered(i));
+  for (uint32_t i = 0; i < 5; ++i) act(absl::StrCat("v", i), PidAt(i));
   clock_.AdvanceNs(kHour - 1);
   Answer answer = absl::UnknownError("no answer");
   EXPECT_EQ(Begin(ids, "d1", 1, &answer), Role::kRepeat);

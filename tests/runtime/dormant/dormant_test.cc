@@ -13,8 +13,6 @@
 namespace actord::runtime {
 namespace {
 
-constexpr uint64_t kSecond = 1'000'000'000;
-
 class Dormant : public ::testing::Test {
  protected:
   Dormant() { EXPECT_EQ(world_.Start(), absl::OkStatus()); }
@@ -178,7 +176,6 @@ TEST_F(Dormant, ProcessThatRefusesIsOrderedAgainWhenItWasIdleOnceMore) {
 }
 
 TEST_F(Dormant, NobodyComesBackWhenTheProcessesAreClosed) {
-  constexpr Owner kAlice{1};
   const Pid pid = world_.NewAccount(5);
   Wait(1200);
   ASSERT_TRUE(IsDormant(pid));
@@ -305,8 +302,6 @@ TEST_F(Dormant, EndOfAWatchedProcessWakesTheWatcher) {
 }
 
 TEST_F(Dormant, StrangerNeitherWakesAProcessNorLearnsOfIt) {
-  constexpr Owner kAlice{1};
-  constexpr Owner kBob{2};
   SubmitRequest request{"account", "", {"5", ""}, {}};
   request.durable = true;
   request.owner = kAlice;

@@ -8,9 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
 
 namespace actord::runtime {
+
+// Two owners of accounts.
+inline constexpr Owner kAlice{1};
+inline constexpr Owner kBob{2};
 
 // An account with a balance. Its topics:
 //   add N          adds to the balance, and answers a call with it

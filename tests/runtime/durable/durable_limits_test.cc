@@ -121,7 +121,6 @@ TEST(DurableLimits, DeadlineOfACancelGoesOnOverARestart) {
 
 // The owner of the messages has a quota that they fill.
 TEST(DurableLimits, RestoredMailboxCountsForItsOwner) {
-  constexpr Owner kAlice{1};
   DurableWorld world;
   RuntimeOptions options;
   options.counts_owners = true;

@@ -9,9 +9,6 @@
 namespace actord::runtime {
 namespace {
 
-constexpr Owner kAlice{1};
-constexpr Owner kBob{2};
-
 class DurableOwners : public ::testing::Test {
  protected:
   DurableOwners() { EXPECT_TRUE(world_.Start().ok()); }

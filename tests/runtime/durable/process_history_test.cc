@@ -25,8 +25,6 @@ using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr uint64_t kSecond = 1'000'000'000;
-
 const char* NameOf(HistoryKind kind) {
   static constexpr const char* kNames[] = {
       "begins",       "gap",        "submitted", "spawned",   "started",

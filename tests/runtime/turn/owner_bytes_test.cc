@@ -22,7 +22,7 @@ constexpr Owner kCharged{5};
 constexpr Owner kUncharged{6};
 // A message with this payload takes 1,024 bytes of a mailbox.
 const std::string kPayload(970, 'x');
-constexpr uint64_t kBytes = 1024;
+constexpr uint64_t kMessageBytes = 1024;
 
 class OwnerBytes : public ::testing::Test {
  protected:
@@ -38,7 +38,7 @@ class OwnerBytes : public ::testing::Test {
     ASSERT_TRUE(core().SetQuotas(all, own).ok());
   }
   void SetMailbox(uint64_t messages) {
-    SetQuotas({.mailbox_bytes = messages * kBytes});
+    SetQuotas({.mailbox_bytes = messages * kMessageBytes});
   }
   // Takes what comes, and does what a test hands to `act_`.
   Pid Begin(Owner owner) {
@@ -96,7 +96,7 @@ TEST_F(OwnerBytes, MailboxBytesAreLimitedForEachOwner) {
   const Pid two = Begin(kCharged);
   EXPECT_TRUE(Send(one).ok());
   EXPECT_TRUE(Send(two).ok());
-  EXPECT_EQ(Used(), 2 * kBytes);
+  EXPECT_EQ(Used(), 2 * kMessageBytes);
   ExpectRefused(Send(one), "mailbox_bytes", "2048");
   ExpectRefused(Send(two), "mailbox_bytes", "2048");
   EXPECT_EQ(core().Stats().refused_mailbox_of_owner, 2u);
@@ -151,8 +151,9 @@ TEST_F(OwnerBytes, AreCountedFromTheFirstQuotaOn) {
 }
 
 TEST_F(OwnerBytes, QuotaOfAnOwnerReplacesTheCommonQuota) {
-  SetQuotas({.mailbox_bytes = kBytes},
-            {{.owner = kCharged, .quotas = {.mailbox_bytes = 3 * kBytes}}});
+  SetQuotas(
+      {.mailbox_bytes = kMessageBytes},
+      {{.owner = kCharged, .quotas = {.mailbox_bytes = 3 * kMessageBytes}}});
   const Pid pid = Begin(kCharged);
   const Pid other = Begin(kUncharged);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(Send(pid).ok());
@@ -221,14 +222,14 @@ TEST_F(OwnerBytes, MessagesOfASubmissionAreRefusedTogether) {
   EXPECT_EQ(core().Stats().refused_mailbox_of_owner, 1u);
   EXPECT_EQ(Used(), 0u);
   submit(1, "name").IgnoreError();
-  EXPECT_EQ(Used(), kBytes);
+  EXPECT_EQ(Used(), kMessageBytes);
   // The name is taken, so nothing of the submission stays.
   EXPECT_FALSE(submit(2, "name").ok());
-  EXPECT_EQ(Used(), kBytes);
+  EXPECT_EQ(Used(), kMessageBytes);
   core_->Settle();
   EXPECT_EQ(Used(), 0u);
   submit(3).IgnoreError();
-  EXPECT_EQ(Used(), 3 * kBytes);
+  EXPECT_EQ(Used(), 3 * kMessageBytes);
   core_->Settle();
   EXPECT_EQ(Used(), 0u);
 }

@@ -69,8 +69,6 @@ TEST_P(Declines, ProcessDeclinesAndGoesOnUnchanged) {
   ExpectNoYields(pid);
 }
 
-using enum actord::Code;
-
 INSTANTIATE_TEST_SUITE_P(
     Refusals, Declines,
     ::testing::Values(
@@ -78,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                 [] {
                   Versioned<1>::script.snapshot = [](const std::string&) {
                     return SnapshotResult(
-                        actord::Status(kAborted, "is precious"));
+                        actord::Status(actord::Code::kAborted, "is precious"));
                   };
                 },
                 "Snapshot of version 1 refused with ABORTED: is precious"},
@@ -100,14 +98,16 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"RestoreRefuses",
                 [] {
                   Versioned<2>::script.restore = [](auto&, auto&, auto&) {
-                    return actord::Status(kInvalidArgument, "is too old");
+                    return actord::Status(actord::Code::kInvalidArgument,
+                                          "is too old");
                   };
                 },
                 "Restore refused with INVALID_ARGUMENT: is too old"},
         Refusal{"RestoreIsNotReady",
                 [] {
                   Versioned<2>::script.restore = [](auto&, auto&, auto&) {
-                    return actord::Status(kUnavailable, "not now");
+                    return actord::Status(actord::Code::kUnavailable,
+                                          "not now");
                   };
                 },
                 "Restore refused with UNAVAILABLE: not now"},
@@ -124,7 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
                   Versioned<2>::script.restore = [](auto&, auto&,
                                                     RestoreContext& context) {
                     context.AdoptYield(1);
-                    return actord::Status(kInvalidArgument, "is too old");
+                    return actord::Status(actord::Code::kInvalidArgument,
+                                          "is too old");
                   };
                 },
                 "is too old"},
@@ -154,7 +155,7 @@ TEST_F(DeclinesAlone, ARestoreThatWasWellAndBrokeARuleIsClosed) {
 TEST_F(DeclinesAlone, DecliningProcessIsNotCountedAfterItsEnd) {
   const Pid pid = BeginVersioned("a");
   Versioned<2>::script.restore = [](auto&, auto&, auto&) {
-    return actord::Status(kInvalidArgument, "no");
+    return actord::Status(actord::Code::kInvalidArgument, "no");
   };
   const ProcessType* const type = LoadAndRun<Versioned<2>>("2");
   EXPECT_EQ(type->declined_live, 1u);

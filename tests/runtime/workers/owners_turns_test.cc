@@ -15,8 +15,8 @@ using actord::testing::InputOf;
 using actord::testing::Script;
 using Did = Worker::Did;
 
-constexpr Owner kAlice{1};
-constexpr Owner kBob{2};
+constexpr Owner kBusyOwner{1};
+constexpr Owner kQuietOwner{2};
 
 class OwnersTurnsTest : public ::testing::Test {
  protected:
@@ -74,8 +74,8 @@ TEST_F(OwnersTurnsTest, AMessageFromOutsideWaitsForFewTurnsOfAnotherOwner) {
   Start(1);
   // Alice's processes are busy in the worker's own queue, for ever.
   std::vector<Pid> busy;
-  for (int i = 0; i < 50; ++i) busy.push_back(Busy(kAlice, "alice"));
-  const Pid bob = Named(kBob, "bob");
+  for (int i = 0; i < 50; ++i) busy.push_back(Busy(kBusyOwner, "alice"));
+  const Pid bob = Named(kQuietOwner, "bob");
   core_->WakeAll();
   for (const Pid& pid : busy) core_->Send(pid, 0);
   for (int i = 0; i < 500; ++i) core_->RunOne(0);
@@ -88,8 +88,8 @@ TEST_F(OwnersTurnsTest, AMessageFromOutsideWaitsForFewTurnsOfAnotherOwner) {
 TEST_F(OwnersTurnsTest, ProcessOfABusyOwnerWaitsForTheOneTurnInSixtyOne) {
   Start(1);
   std::vector<Pid> busy;
-  for (int i = 0; i < 50; ++i) busy.push_back(Busy(kAlice, "alice"));
-  const Pid other = Named(kAlice, "other");
+  for (int i = 0; i < 50; ++i) busy.push_back(Busy(kBusyOwner, "alice"));
+  const Pid other = Named(kBusyOwner, "other");
   core_->WakeAll();
   for (const Pid& pid : busy) core_->Send(pid, 0);
   for (int i = 0; i < 500; ++i) core_->RunOne(0);
@@ -104,8 +104,8 @@ TEST_F(OwnersTurnsTest, ProcessOfABusyOwnerWaitsForTheOneTurnInSixtyOne) {
 TEST_F(OwnersTurnsTest, ABacklogOfOneOwnerDoesNotDelayAnother) {
   Start(1);
   std::vector<Pid> backlog;
-  for (int i = 0; i < 400; ++i) backlog.push_back(Named(kAlice, "alice"));
-  const Pid bob = Named(kBob, "bob");
+  for (int i = 0; i < 400; ++i) backlog.push_back(Named(kBusyOwner, "alice"));
+  const Pid bob = Named(kQuietOwner, "bob");
   core_->WakeAll();
   for (const Pid& pid : backlog) core_->Send(pid, -1);
   core_->Send(bob, -1);
@@ -115,8 +115,8 @@ TEST_F(OwnersTurnsTest, ABacklogOfOneOwnerDoesNotDelayAnother) {
 TEST_F(OwnersTurnsTest, AProcessThatHasHadItsTurnGoesBehindOtherOwners) {
   Start(1);
   // Its mailbox never runs dry, so it would be the worker's next for ever.
-  const Pid alice = Named(kAlice, "alice");
-  const Pid bob = Named(kBob, "bob");
+  const Pid alice = Named(kBusyOwner, "alice");
+  const Pid bob = Named(kQuietOwner, "bob");
   core_->WakeAll();
   for (int i = 0; i < 5000; ++i) core_->Send(alice, -1);
   core_->Send(bob, -1);

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "runtime/scheduler/scheduler_policy.h"
+#include "tests/runtime/scheduler/timer_wheel_fixture.h"
 #include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {
 namespace {
 
-constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
 constexpr uint64_t kAloneNs = SchedulerPolicy::kAloneNs;
 constexpr uint64_t kUs = 1'000;
 constexpr uint64_t kSleepNs = 10'000 * kUs;

@@ -39,7 +39,7 @@ class ForgottenTimers : public ::testing::Test {
   actord_completion held_ = 0;
 };
 
-constexpr int kMany = 15'000;
+constexpr int kManyTimeouts = 15'000;
 
 TEST_F(ForgottenTimers, TimeoutsOfYieldsThatHaveEndedDoNotPileUp) {
   Start();
@@ -48,7 +48,7 @@ TEST_F(ForgottenTimers, TimeoutsOfYieldsThatHaveEndedDoNotPileUp) {
     ended += static_cast<int>(events.size());
     out.Yield("held", {}, {.timeout = std::chrono::hours(1)});
   });
-  while (ended < kMany) {
+  while (ended < kManyTimeouts) {
     CompleteHeld();
     core_->WakeIfNotified(0);
     core_->RunUntilSleep(0);
@@ -60,7 +60,7 @@ TEST_F(ForgottenTimers, LifetimesOfProcessesThatHaveEndedDoNotPileUp) {
   RuntimeOptions options;
   options.max_lifetime = absl::Hours(1);
   Start(options);
-  for (int i = 0; i < kMany; ++i) {
+  for (int i = 0; i < kManyTimeouts; ++i) {
     core_->Submit([](Events, StepOutput& out) { out.Done(); });
   }
   EXPECT_THAT(Timers(), Lt(2 * SchedulerPolicy::kFewTimers));

@@ -11,14 +11,13 @@
 
 #include "runtime/scheduler/scheduler_policy.h"
 #include "tests/runtime/runtime_fixture.h"
+#include "tests/runtime/scheduler/timer_wheel_fixture.h"
 #include "tests/runtime/stepped_core.h"
 
 namespace actord::runtime {
 namespace {
 
 using Did = Worker::Did;
-
-constexpr uint64_t kTickNs = uint64_t{1} << TimerWheel::kTickShift;
 
 class TimersTest : public ::testing::Test {
  protected:
