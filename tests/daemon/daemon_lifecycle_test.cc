@@ -194,7 +194,7 @@ TEST(DaemonLifecycle, SubmissionsDuringTheEndAreAcceptedOrRefused) {
 TEST(DaemonLifecycle, ServesOnUnixSockets) {
   Config config = ServedDaemon::Defaults();
   const std::string path =
-      absl::StrCat(testing::TempDir(), "actord_", getpid(), ".sock");
+      absl::StrCat(::testing::TempDir(), "actord_", getpid(), ".sock");
   config.listen.push_back("unix:" + path);
   ServedDaemon daemon(config);
   EXPECT_EQ(daemon.daemon().ports().size(), 1u);
@@ -205,7 +205,7 @@ TEST(DaemonLifecycle, ServesOnUnixSockets) {
   EXPECT_TRUE(stub->GetStatus(&context, {}, &status).ok());
 }
 
-class FailedStart : public testing::Test {
+class FailedStart : public ::testing::Test {
  protected:
   absl::Status Start(const Config& config) {
     Logger logger(config.log_format, config.log_level);
@@ -221,7 +221,7 @@ TEST_F(FailedStart, TakenPortIsNamed) {
   const absl::Status status = Start(config);
   EXPECT_EQ(ExitStatusOf(status), kExitCannotListen);
   EXPECT_THAT(std::string(status.message()),
-              testing::StartsWith(
+              ::testing::StartsWith(
                   absl::StrCat("server.listen: cannot listen on ",
                                config.listen[1], ": Address already in use")));
 }
@@ -243,7 +243,7 @@ TEST_F(FailedStart, BadPluginIsNamed) {
 TEST_F(FailedStart, LeavesNoPortFileOfAnEarlierRun) {
   Config config = ServedDaemon::Defaults();
   config.port_file =
-      absl::StrCat(testing::TempDir(), "actord_", getpid(), ".port");
+      absl::StrCat(::testing::TempDir(), "actord_", getpid(), ".port");
   std::ofstream(config.port_file) << "1\n";
   config.plugin_dirs = {"/nowhere"};
   EXPECT_FALSE(Start(config).ok());

@@ -33,10 +33,10 @@ template <typename Act>
 std::string Logged(ServedDaemon& daemon, Act act) {
   const absl::Duration patience = absl::FromChrono(kPatience);
   daemon.logger().Flush(patience);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   act();
   daemon.logger().Flush(patience);
-  return testing::internal::GetCapturedStderr();
+  return ::testing::internal::GetCapturedStderr();
 }
 
 Config WithInfo() {

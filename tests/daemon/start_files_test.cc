@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_(testing::TempDir() + "actord_start_XXXXXX") {
+  TemporaryDirectory() : path_(::testing::TempDir() + "actord_start_XXXXXX") {
     EXPECT_NE(mkdtemp(path_.data()), nullptr);
   }
   ~TemporaryDirectory() { std::filesystem::remove_all(path_); }

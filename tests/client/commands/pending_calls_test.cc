@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-const absl::Time kNow = absl::FromUnixSeconds(1'800'000'000);
+const absl::Time kSeenAt = absl::FromUnixSeconds(1'800'000'000);
 
 class Graph : public ::testing::Test {
  protected:
@@ -29,11 +29,12 @@ class Graph : public ::testing::Test {
     call.set_callee_pid(to);
     call.set_callee_type("type_" + to);
     call.set_callee_state(v1::PROCESS_STATE_BLOCKED);
-    call.mutable_create_time()->set_seconds(absl::ToUnixSeconds(kNow) - age_s);
+    call.mutable_create_time()->set_seconds(absl::ToUnixSeconds(kSeenAt) -
+                                            age_s);
     return call;
   }
   CallGraph::Chain ChainOf(const v1::PendingCall& call) {
-    return graph_.ChainOf(call, kNow);
+    return graph_.ChainOf(call, kSeenAt);
   }
 
   CallGraph graph_;
@@ -42,7 +43,7 @@ class Graph : public ::testing::Test {
 TEST_F(Graph, NamesTheCalleeAndTheDeadline) {
   v1::PendingCall call = Call("a", "b", 185);
   call.set_callee_name("desk");
-  call.mutable_deadline()->set_seconds(absl::ToUnixSeconds(kNow) + 42);
+  call.mutable_deadline()->set_seconds(absl::ToUnixSeconds(kSeenAt) + 42);
   call.set_callee_state(v1::PROCESS_STATE_RUNNING);
   graph_.Add(call);
   EXPECT_EQ(ChainOf(call).why,

@@ -145,8 +145,8 @@ TEST_F(ContextFile, LosesNoEditOfSeveralAtATime) {
 }
 
 TEST(ContextsPath, FollowsTheEnvironment) {
-  using Variables = std::map<std::string, std::string>;
-  const auto path = [](const Variables& variables) {
+  using EnvVariables = std::map<std::string, std::string>;
+  const auto path = [](const EnvVariables& variables) {
     return ContextsPath([&variables](const char* name) {
       const auto found = variables.find(name);
       return found == variables.end() ? std::string() : found->second;

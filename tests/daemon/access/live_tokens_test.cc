@@ -36,10 +36,10 @@ class LiveTokensTest : public identity::WithDirectory {
   }
   // The lines that are logged while the file is read again.
   std::string Refreshed(When when) {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     tokens_->Refresh(when);
     logger_.Flush(absl::Seconds(30));
-    return testing::internal::GetCapturedStderr();
+    return ::testing::internal::GetCapturedStderr();
   }
   // As `actorctl token` does it: another file takes the name.
   void Replace(const std::string& text, mode_t mode = 0640) {

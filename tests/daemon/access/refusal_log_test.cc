@@ -14,15 +14,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class RefusalLogTest : public testing::Test {
+class RefusalLogTest : public ::testing::Test {
  protected:
   // The lines that are logged while `act` runs.
   template <typename Act>
   std::string Logged(Act act) {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     act();
     logger_.Flush(absl::Seconds(30));
-    return testing::internal::GetCapturedStderr();
+    return ::testing::internal::GetCapturedStderr();
   }
   static auto Lines(const std::string& text) {
     return std::count(text.begin(), text.end(), '\n');

@@ -23,7 +23,7 @@
 
 namespace actord::daemon {
 
-inline constexpr timeval kPatience{20, 0};
+inline constexpr timeval kReceiveTimeout{20, 0};
 // More than the buffers of the sockets.
 inline constexpr size_t kLargeBytes = 32 << 20;
 inline constexpr const char* kGet =
@@ -118,7 +118,8 @@ class AdminServerTest : public ::testing::Test {
 
   int Connect() {
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kReceiveTimeout,
+               sizeof kReceiveTimeout);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port_));

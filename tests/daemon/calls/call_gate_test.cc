@@ -77,7 +77,7 @@ class RecordingCheck {
   std::vector<SeenCall> seen_ ABSL_GUARDED_BY(mutex_);
 };
 
-class CallGateTest : public testing::Test {
+class CallGateTest : public ::testing::Test {
  protected:
   // Calls `method`, unary or stream, with one message of `bytes`. Returns the
   // status of the call.

@@ -14,7 +14,7 @@ namespace {
 
 using grpc::StatusCode;
 
-class ServiceIdsTest : public testing::Test {
+class ServiceIdsTest : public ::testing::Test {
  protected:
   grpc::Status Submit(const v1::SubmitRequest& request,
                       v1::SubmitResponse& response) {

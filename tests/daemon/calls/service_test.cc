@@ -20,7 +20,7 @@ namespace {
 
 using grpc::StatusCode;
 
-class ServiceTest : public testing::Test {
+class ServiceTest : public ::testing::Test {
  protected:
   v1::ActorService::Stub& stub() { return daemon_.stub(); }
 

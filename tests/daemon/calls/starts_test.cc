@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr char kUnpaid[] = R"({"order": "o", "amount_cents": 1, "hold_ms": 0})";
 
-class StartsTest : public testing::Test {
+class StartsTest : public ::testing::Test {
  protected:
   struct Ran {
     grpc::Status status;

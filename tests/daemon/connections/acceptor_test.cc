@@ -23,7 +23,7 @@
 namespace actord::daemon {
 namespace {
 
-constexpr timeval kPatience{10, 0};
+constexpr timeval kReadTimeout{10, 0};
 
 class AcceptorTest : public ::testing::Test {
  protected:
@@ -55,7 +55,7 @@ class AcceptorTest : public ::testing::Test {
 
   int ConnectToPort(int port) {
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kReadTimeout, sizeof kReadTimeout);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));
@@ -242,7 +242,8 @@ TEST_F(AcceptorTest, ClosesEachConnectionAfterTurnAway) {
     acceptor_->TurnAway();
     for (int i = 0; i < 3; ++i) {
       const int client = is_tcp ? Connect() : ConnectTo(address.substr(5));
-      setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+      setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &kReadTimeout,
+                 sizeof kReadTimeout);
       char byte = 0;
       EXPECT_EQ(read(client, &byte, 1), 0);
     }

@@ -25,7 +25,7 @@ void RefuseMemory() { std::get_new_handler()(); }
 
 TEST(OutOfMemoryDeathTest, DaemonEndsWithALineAndStatus70) {
   const OutOfMemory out_of_memory(LogFormat::kJson, kStatus);
-  EXPECT_EXIT(RefuseMemory(), testing::ExitedWithCode(kStatus),
+  EXPECT_EXIT(RefuseMemory(), ::testing::ExitedWithCode(kStatus),
               R"("level":"fatal","message":"out of memory: )");
 }
 
@@ -37,7 +37,7 @@ void Throw(const Exception& exception) {
 
 // gRPC's own functions would abort, or use a null pointer. The sizes are more
 // than any address space has.
-class AllocationsOfGrpcDeathTest : public testing::Test {
+class AllocationsOfGrpcDeathTest : public ::testing::Test {
  protected:
   static constexpr size_t kTooMuch = size_t{1} << 62;
   static constexpr const char* kLine = R"("message":"out of memory: )";
@@ -53,10 +53,10 @@ class AllocationsOfGrpcDeathTest : public testing::Test {
 };
 
 TEST_F(AllocationsOfGrpcDeathTest, EndTheDaemon) {
-  EXPECT_EXIT(gpr_malloc(kTooMuch), testing::ExitedWithCode(kStatus), kLine);
-  EXPECT_EXIT(gpr_zalloc(kTooMuch), testing::ExitedWithCode(kStatus), kLine);
-  EXPECT_EXIT(gpr_realloc(nullptr, kTooMuch), testing::ExitedWithCode(kStatus),
-              kLine);
+  EXPECT_EXIT(gpr_malloc(kTooMuch), ::testing::ExitedWithCode(kStatus), kLine);
+  EXPECT_EXIT(gpr_zalloc(kTooMuch), ::testing::ExitedWithCode(kStatus), kLine);
+  EXPECT_EXIT(gpr_realloc(nullptr, kTooMuch),
+              ::testing::ExitedWithCode(kStatus), kLine);
 }
 
 // The account of gRPC's memory, which grants everything.
@@ -81,7 +81,7 @@ TEST_F(AllocationsOfGrpcDeathTest, SlicesEndTheDaemon) {
   size_t reserved = 0;
   grpc_event_engine::experimental::MemoryAllocator allocator(
       std::make_shared<Account>(reserved));
-  EXPECT_EXIT(allocator.MakeSlice(kTooMuch), testing::ExitedWithCode(kStatus),
+  EXPECT_EXIT(allocator.MakeSlice(kTooMuch), ::testing::ExitedWithCode(kStatus),
               kLine);
 }
 
@@ -107,22 +107,22 @@ TEST(AllocationsOfGrpc, SliceReturnsItsMemoryWithItsLastReference) {
 TEST(OutOfMemoryDeathTest, ExceptionThatNobodyCatchesEndsTheDaemonToo) {
   const OutOfMemory out_of_memory(LogFormat::kJson, kStatus);
   EXPECT_EXIT([]() noexcept { Throw(std::bad_alloc()); }(),
-              testing::ExitedWithCode(kStatus), "out of memory: ");
+              ::testing::ExitedWithCode(kStatus), "out of memory: ");
   EXPECT_EXIT(
       []() noexcept {
         Throw(std::system_error(
             std::make_error_code(std::errc::resource_unavailable_try_again)));
       }(),
-      testing::ExitedWithCode(kStatus), "out of memory or threads: ");
+      ::testing::ExitedWithCode(kStatus), "out of memory or threads: ");
   EXPECT_EXIT(
       {
         const runtime::PluginScope scope(
             {.plugin = "orders", .function = "destroy"});
         []() noexcept { Throw(std::bad_alloc()); }();
       },
-      testing::ExitedWithCode(kStatus), "out of memory: .* of a plugin");
+      ::testing::ExitedWithCode(kStatus), "out of memory: .* of a plugin");
   // Other exceptions abort, as without the object.
-  EXPECT_EXIT([]() noexcept { Throw(1); }(), testing::KilledBySignal(SIGABRT),
+  EXPECT_EXIT([]() noexcept { Throw(1); }(), ::testing::KilledBySignal(SIGABRT),
               "");
 }
 

@@ -21,8 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr uint64_t kSecondNs = 1'000'000'000;
-
 // The lines that a logger has written.
 class LogCapture {
  public:
@@ -52,7 +50,7 @@ class LimitWatchTest : public ::testing::Test {
  protected:
   void Pass(uint64_t seconds) {
     for (uint64_t i = 0; i < seconds; ++i) {
-      clock_.AdvanceNs(kSecondNs);
+      clock_.AdvanceNs(runtime::kSecond);
       watch_.Look();
     }
   }
@@ -169,10 +167,10 @@ TEST_F(LimitWatchTest, DiskOfTheStoreIsALimit) {
 }
 
 TEST_F(LimitWatchTest, MeasuresTheProcessorsThatAreBusy) {
-  own_.cpu_ns = 7 * kSecondNs;
+  own_.cpu_ns = 7 * runtime::kSecond;
   Pass(1);
-  own_.cpu_ns += 3 * kSecondNs;
-  clock_.AdvanceNs(kSecondNs);
+  own_.cpu_ns += 3 * runtime::kSecond;
+  clock_.AdvanceNs(runtime::kSecond);
   Pass(1);
   EXPECT_DOUBLE_EQ(watch_.Now().cpu_busy, 1.5);
   Pass(1);

@@ -16,10 +16,10 @@
 namespace actord::daemon {
 namespace {
 
-class LinkKeyTest : public testing::Test {
+class LinkKeyTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "link_key_XXXXXX";
+    std::string pattern = ::testing::TempDir() + "link_key_XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
   }
@@ -57,9 +57,9 @@ TEST_F(LinkKeyTest, IsMadeOnceAlsoByManyAtOnce) {
 
 TEST_F(LinkKeyTest, RefusesFoldersAndMissingFolders) {
   EXPECT_THAT(OpenLinkKey(folder_).status().message(),
-              testing::HasSubstr("is not a regular file"));
+              ::testing::HasSubstr("is not a regular file"));
   EXPECT_THAT(OpenLinkKey(folder_ + "/none/key").status().message(),
-              testing::HasSubstr("cannot be made: No such file"));
+              ::testing::HasSubstr("cannot be made: No such file"));
 }
 
 TEST(YieldLink, IsReadAsItWasSignedAndByNoOtherKey) {

@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 
 std::string FreshFolder(const std::string& name) {
   const std::string folder =
-      absl::StrCat(testing::TempDir(), name, ".", getpid());
+      absl::StrCat(::testing::TempDir(), name, ".", getpid());
   std::filesystem::create_directory(folder);
   return folder;
 }

@@ -25,8 +25,8 @@ TEST(TimeText, HasTheCalendarsEdges) {
 
 TEST(TimeText, AgreesWithTheCLibraryOverTwoCenturies) {
   // A prime number of seconds, about 20 days, so that all times of day occur.
-  constexpr int64_t kStep = 1'727'989;
-  for (int64_t seconds = 0; seconds < 6'311'433'600; seconds += kStep) {
+  constexpr int64_t kSecondsApart = 1'727'989;
+  for (int64_t seconds = 0; seconds < 6'311'433'600; seconds += kSecondsApart) {
     const std::time_t time = seconds;
     std::tm utc{};
     ASSERT_NE(gmtime_r(&time, &utc), nullptr);

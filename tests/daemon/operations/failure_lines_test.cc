@@ -46,10 +46,10 @@ TEST(FailureLines, EachTypeHasABurstAndThenOneLineASecond) {
   FakeClock clock;
   FailureLines lines(logger, clock);
   const auto logged = [&](const std::string& type, int count) {
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     for (int i = 0; i < count; ++i) lines.Add(Failure(type), {});
     logger.Flush(absl::Seconds(30));
-    return testing::internal::GetCapturedStderr();
+    return ::testing::internal::GetCapturedStderr();
   };
   const std::string burst = logged("order", 100);
   EXPECT_EQ(std::count(burst.begin(), burst.end(), '\n'),
@@ -73,17 +73,17 @@ TEST(FailureLines, LinesOfTheFailedStepComeBeforeItsFailure) {
       .list = {{ACTORD_LOG_WARNING, "the card was refused"},
                {ACTORD_LOG_INFO, "giving up"}},
       .left_out = 3};
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   // All of the burst but one.
   for (uint32_t i = 1; i < FailureLines::kBurst; ++i) lines.Add(failure, {});
   logger.Flush(absl::Seconds(30));
-  testing::internal::GetCapturedStderr();
-  testing::internal::CaptureStderr();
+  ::testing::internal::GetCapturedStderr();
+  ::testing::internal::CaptureStderr();
   lines.Add(failure, of_step);
   // The failure has no line, and so its step has none.
   lines.Add(failure, of_step);
   logger.Flush(absl::Seconds(30));
-  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string log = ::testing::internal::GetCapturedStderr();
   const std::string process =
       "process " + runtime::FormatPid(failure.pid) + " (order @orders/17)";
   const std::string step = process + ", in the step that failed: ";

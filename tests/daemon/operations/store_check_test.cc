@@ -18,10 +18,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-class StoreCheckTest : public testing::Test {
+class StoreCheckTest : public ::testing::Test {
  protected:
   StoreCheckTest()
-      : folder_(absl::StrCat(testing::TempDir(), "store_check.", getpid())) {
+      : folder_(absl::StrCat(::testing::TempDir(), "store_check.", getpid())) {
     std::filesystem::create_directory(folder_);
   }
   ~StoreCheckTest() override { std::filesystem::remove_all(folder_); }

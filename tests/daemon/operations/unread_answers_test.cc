@@ -11,7 +11,7 @@
 namespace actord::daemon {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
+constexpr size_t kAnswerBytes = 1 << 20;
 
 // An answer of two slices.
 grpc::ByteBuffer Answer(size_t bytes, char content = 'x') {
@@ -32,14 +32,14 @@ std::string Content(const grpc::ByteBuffer& answer) {
 }
 
 TEST(UnreadAnswers, CountUntilTheyAreReleased) {
-  UnreadAnswers unread(3 * kMiB);
+  UnreadAnswers unread(3 * kAnswerBytes);
   std::vector<grpc::ByteBuffer> held;
   for (const char content : {'a', 'b', 'c'}) {
-    held.push_back(Answer(kMiB, content));
+    held.push_back(Answer(kAnswerBytes, content));
     ASSERT_TRUE(unread.CountLarge("peer", &held.back()).ok());
-    EXPECT_EQ(Content(held.back()), std::string(kMiB, content));
+    EXPECT_EQ(Content(held.back()), std::string(kAnswerBytes, content));
   }
-  grpc::ByteBuffer more = Answer(kMiB);
+  grpc::ByteBuffer more = Answer(kAnswerBytes);
   const absl::Status refused = unread.CountLarge("peer", &more);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(runtime::ReasonOf(refused), "UNREAD_ANSWERS");
@@ -47,28 +47,28 @@ TEST(UnreadAnswers, CountUntilTheyAreReleased) {
   EXPECT_EQ(more.Length(), 0u);
   EXPECT_EQ(unread.refused(), 1u);
   // Each peer has its own room.
-  more = Answer(kMiB);
+  more = Answer(kAnswerBytes);
   EXPECT_TRUE(unread.CountLarge("other", &more).ok());
   held.pop_back();
-  more = Answer(kMiB);
+  more = Answer(kAnswerBytes);
   EXPECT_TRUE(unread.CountLarge("peer", &more).ok());
 }
 
 TEST(UnreadAnswers, OneAnswerMayBeLarger) {
-  UnreadAnswers unread(kMiB);
-  grpc::ByteBuffer large = Answer(5 * kMiB);
+  UnreadAnswers unread(kAnswerBytes);
+  grpc::ByteBuffer large = Answer(5 * kAnswerBytes);
   EXPECT_TRUE(unread.CountLarge("peer", &large).ok());
   grpc::ByteBuffer second = Answer(20 << 10);
   EXPECT_FALSE(unread.CountLarge("peer", &second).ok());
 }
 
 TEST(UnreadAnswers, AnswersMayBeReleasedLater) {
-  grpc::ByteBuffer answer = Answer(kMiB);
+  grpc::ByteBuffer answer = Answer(kAnswerBytes);
   {
-    UnreadAnswers unread(kMiB);
+    UnreadAnswers unread(kAnswerBytes);
     ASSERT_TRUE(unread.CountLarge("peer", &answer).ok());
   }
-  EXPECT_EQ(Content(answer).size(), kMiB);
+  EXPECT_EQ(Content(answer).size(), kAnswerBytes);
 }
 
 }  // namespace

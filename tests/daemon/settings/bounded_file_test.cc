@@ -14,7 +14,7 @@
 namespace actord::daemon {
 namespace {
 
-class BoundedFile : public testing::Test {
+class BoundedFile : public ::testing::Test {
  protected:
   BoundedFile() { EXPECT_NE(mkdtemp(directory_.data()), nullptr); }
   ~BoundedFile() override { std::filesystem::remove_all(directory_); }
@@ -25,7 +25,7 @@ class BoundedFile : public testing::Test {
     return path;
   }
 
-  std::string directory_ = testing::TempDir() + "actord_file_XXXXXX";
+  std::string directory_ = ::testing::TempDir() + "actord_file_XXXXXX";
 };
 
 // The error for a file that may have `max_bytes`; "": there is none.

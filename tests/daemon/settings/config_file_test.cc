@@ -43,7 +43,7 @@ TEST(ConfigFile, RefusesUnknownKeysWithTheirLine) {
     const auto values = ParseConfigText(c.text, "f.toml");
     ASSERT_FALSE(values.ok()) << c.text;
     EXPECT_THAT(std::string(values.status().message()),
-                testing::StartsWith(c.error))
+                ::testing::StartsWith(c.error))
         << c.text;
   }
 }
@@ -63,7 +63,7 @@ TEST(ConfigFile, NamesTheKeyThatWasMeant) {
   };
   for (const auto& c : cases) {
     EXPECT_THAT(std::string(ParseConfigText(c.text, "f").status().message()),
-                testing::HasSubstr(c.error));
+                ::testing::HasSubstr(c.error));
   }
 }
 
@@ -104,8 +104,8 @@ TEST(ConfigFile, ShowsTheMistakeInItsLineAndWhatIsRight) {
   };
   for (const auto& c : cases) {
     const std::string said(ParseConfigText(c.text, "f").status().message());
-    EXPECT_THAT(said, testing::StartsWith(c.error)) << c.text;
-    EXPECT_THAT(said, testing::HasSubstr(" (column ")) << c.text;
+    EXPECT_THAT(said, ::testing::StartsWith(c.error)) << c.text;
+    EXPECT_THAT(said, ::testing::HasSubstr(" (column ")) << c.text;
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   }
 }
@@ -116,20 +116,21 @@ TEST(ConfigFile, ShowsALongLineInPart) {
                       "f")
           .status()
           .message());
-  EXPECT_THAT(said, testing::HasSubstr("(column 9 of: level = [\"xxx"));
+  EXPECT_THAT(said, ::testing::HasSubstr("(column 9 of: level = [\"xxx"));
   EXPECT_LT(said.size(), 300u);
 }
 
 TEST(ConfigFile, NamesEveryWrongLineInTheirOrder) {
-  EXPECT_THAT(ProblemLines(ParseConfigText("[zebra]\n[log]\nformat = true\n"
-                                           "zzzz = 1\n[apple]\n",
-                                           "f")
-                               .status()),
-              ElementsAre(testing::StartsWith("f:1: unknown section [zebra]"),
-                          testing::StartsWith(
-                              "f:3: log.format: must be a string or a number"),
-                          testing::StartsWith("f:4: unknown key log.zzzz"),
-                          testing::StartsWith("f:5: unknown section [apple]")));
+  EXPECT_THAT(
+      ProblemLines(ParseConfigText("[zebra]\n[log]\nformat = true\n"
+                                   "zzzz = 1\n[apple]\n",
+                                   "f")
+                       .status()),
+      ElementsAre(::testing::StartsWith("f:1: unknown section [zebra]"),
+                  ::testing::StartsWith(
+                      "f:3: log.format: must be a string or a number"),
+                  ::testing::StartsWith("f:4: unknown key log.zzzz"),
+                  ::testing::StartsWith("f:5: unknown section [apple]")));
 }
 
 // toml++ would overflow the stack.

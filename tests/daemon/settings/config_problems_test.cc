@@ -34,7 +34,7 @@ absl::StatusOr<Config> LoadFrom(const std::string& file,
 
 TEST(ConfigSources, TheLastOneOfEachSettingIsNamed) {
   EXPECT_THAT(LoadFrom("", {})->set, IsEmpty());
-  const std::string path = testing::TempDir() + "config_sources." +
+  const std::string path = ::testing::TempDir() + "config_sources." +
                            std::to_string(getpid()) + ".toml";
   std::ofstream(path) << "[scheduler]\nworkers = 3\n"
                          "[log]\nlevel = \"debug\"\n";
@@ -46,7 +46,7 @@ TEST(ConfigSources, TheLastOneOfEachSettingIsNamed) {
 }
 
 TEST(ConfigProblems, AreAllNamedWithTheirOrigins) {
-  const std::string path = testing::TempDir() + "config_problems." +
+  const std::string path = ::testing::TempDir() + "config_problems." +
                            std::to_string(getpid()) + ".toml";
   std::ofstream(path) << "[log]\nlevel = \"loud\"\n"
                          "[scheduler]\nworkers = 257\n"

@@ -149,7 +149,7 @@ Environment FakeEnvironment(std::map<std::string, std::string> variables) {
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text)
-      : path_(testing::TempDir() + "actord_config_XXXXXX") {
+      : path_(::testing::TempDir() + "actord_config_XXXXXX") {
     const int file = mkstemp(path_.data());
     EXPECT_GE(file, 0) << path_;
     close(file);
@@ -209,12 +209,12 @@ TEST(ConfigKeys, AvoidVariablesThatOrchestratorsSet) {
     const std::string name = EnvironmentName(key);
     EXPECT_NE(name, "ACTORD_PORT");
     EXPECT_NE(name, "ACTORD_ADDRESS") << "belongs to actorctl";
-    EXPECT_THAT(name, Not(testing::StartsWith("ACTORD_SERVICE_")));
+    EXPECT_THAT(name, Not(::testing::StartsWith("ACTORD_SERVICE_")));
   }
 }
 
 // Tests each key alone: from each source, and printed.
-class ConfigKeyTest : public testing::TestWithParam<const ConfigKey*> {
+class ConfigKeyTest : public ::testing::TestWithParam<const ConfigKey*> {
  protected:
   const ConfigKey& key() const { return *GetParam(); }
   const Sample& sample() const { return Samples().at(std::string(key().path)); }
@@ -283,8 +283,8 @@ std::vector<const ConfigKey*> AllKeys() {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    AllKeys, ConfigKeyTest, testing::ValuesIn(AllKeys()),
-    [](const testing::TestParamInfo<const ConfigKey*>& param) {
+    AllKeys, ConfigKeyTest, ::testing::ValuesIn(AllKeys()),
+    [](const ::testing::TestParamInfo<const ConfigKey*>& param) {
       std::string name(param.param->path);
       std::replace(name.begin(), name.end(), '.', '_');
       return name;
@@ -356,7 +356,7 @@ TEST(Config, NamesAValueOutOfTheLimitsOfTheRuntime) {
                                   {"ACTORD_BLOCKING_THREADS", "1025"}}));
   ASSERT_FALSE(config.ok());
   EXPECT_THAT(std::string(config.status().message()),
-              testing::StartsWith("ACTORD_BLOCKING_THREADS: "));
+              ::testing::StartsWith("ACTORD_BLOCKING_THREADS: "));
 }
 
 TEST(Config, ChecksRelatedLimitsAfterAllSources) {

@@ -20,10 +20,9 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using runtime::LimitKind;
-using runtime::LimitRow;
 
 TEST(LimitTable, EachLimitHasAKeyThatReloads) {
-  for (const LimitRow& row : runtime::LimitRows()) {
+  for (const runtime::LimitRow& row : runtime::LimitRows()) {
     const ConfigKey* const key = FindConfigKey(row.key);
     ASSERT_NE(key, nullptr) << row.key << " stands in no section that "
                             << "config_keys.cc adds";
@@ -33,7 +32,7 @@ TEST(LimitTable, EachLimitHasAKeyThatReloads) {
 }
 
 // How the help of a limit says which values it takes.
-std::string RangeOf(const LimitRow& row) {
+std::string RangeOf(const runtime::LimitRow& row) {
   if (row.duration != nullptr) {
     const absl::Duration least = row.range.least;
     return absl::StrCat(
@@ -50,7 +49,7 @@ std::string RangeOf(const LimitRow& row) {
 }
 
 TEST(LimitTable, EachHelpStatesTheRange) {
-  for (const LimitRow& row : runtime::LimitRows()) {
+  for (const runtime::LimitRow& row : runtime::LimitRows()) {
     const std::string help = row.help;
     const std::string range = RangeOf(row);
     const size_t at = help.find(range);
@@ -68,7 +67,7 @@ TEST(LimitTable, EachFieldOfTheStatusIsOfOneLimit) {
   std::map<std::string, int> rows = {{"request_id_retention", 1},
                                      {"max_request_ids", 1},
                                      {"process_type_limits", 1}};
-  for (const LimitRow& row : runtime::LimitRows()) {
+  for (const runtime::LimitRow& row : runtime::LimitRows()) {
     if (*row.field == '\0') continue;
     ++rows[row.field];
     const FieldDescriptor* const field =
@@ -94,7 +93,7 @@ TEST(LimitTable, EachFieldOfTheStatusIsOfOneLimit) {
 TEST(LimitTable, TheStatusHasTheValueOfEachLimit) {
   runtime::Limits limits;
   uint64_t number = 100;
-  for (const LimitRow& row : runtime::LimitRows()) {
+  for (const runtime::LimitRow& row : runtime::LimitRows()) {
     ++number;
     if (row.number != nullptr) {
       limits.*row.number = number;
@@ -134,13 +133,13 @@ TEST(LimitTable, TheStatusHasTheValueOfEachLimit) {
 
 TEST(LimitTable, OnlyALimitThatMayBeNoneIsUnsetInTheStatus) {
   runtime::Limits limits;
-  for (const LimitRow& row : runtime::LimitRows()) {
+  for (const runtime::LimitRow& row : runtime::LimitRows()) {
     if (row.duration != nullptr)
       limits.*row.duration = absl::InfiniteDuration();
   }
   v1::Limits proto;
   WriteLimits(limits, Config{}, &proto);
-  for (const LimitRow& row : runtime::LimitRows()) {
+  for (const runtime::LimitRow& row : runtime::LimitRows()) {
     if (row.duration == nullptr) continue;
     const FieldDescriptor* const field =
         v1::Limits::descriptor()->FindFieldByName(row.field);

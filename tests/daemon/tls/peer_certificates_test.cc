@@ -43,7 +43,7 @@ bool Eventually(Condition condition) {
   return true;
 }
 
-class PeerCertificatesTest : public testing::Test {
+class PeerCertificatesTest : public ::testing::Test {
  protected:
   PeerCertificatesTest() {
     // ServedDaemon's own connection is the first address.

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class RevocationsTest : public testing::Test {
+class RevocationsTest : public ::testing::Test {
  protected:
   absl::StatusOr<Revocations> Make(const std::string& pem) {
     return Revocations::Make(

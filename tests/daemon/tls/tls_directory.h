@@ -17,7 +17,7 @@ namespace actord::daemon {
 
 class TlsDirectory {
  public:
-  TlsDirectory() : path_(testing::TempDir() + "actord_tls_XXXXXX") {
+  TlsDirectory() : path_(::testing::TempDir() + "actord_tls_XXXXXX") {
     EXPECT_NE(mkdtemp(path_.data()), nullptr);
   }
   ~TlsDirectory() { std::filesystem::remove_all(path_); }

@@ -36,7 +36,7 @@ TEST(TlsSettings, BelongTogether) {
             "tls.crl is set and tls.client_ca is not: set both");
 }
 
-class TlsFilesTest : public testing::Test {
+class TlsFilesTest : public ::testing::Test {
  protected:
   TlsDirectory directory_;
   TlsSettings settings_{.certificate = directory_.Write("a.pem", "A", 0644),

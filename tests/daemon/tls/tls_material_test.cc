@@ -46,7 +46,7 @@ std::string Encrypted(const std::string& pem) {
   return encrypted;
 }
 
-class TlsMaterialTest : public testing::Test {
+class TlsMaterialTest : public ::testing::Test {
  protected:
   // The answer of Check about the files of a daemon with client authorities.
   std::string WhyRefused(const TlsTexts& texts) {

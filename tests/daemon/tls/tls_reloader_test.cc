@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class TlsReloaderTest : public testing::Test {
+class TlsReloaderTest : public ::testing::Test {
  protected:
   TlsReloaderTest() {
     clock_.Advance(kTestNow - absl::FromUnixSeconds(1));
@@ -39,10 +39,10 @@ class TlsReloaderTest : public testing::Test {
   template <typename Action>
   std::string LogOf(Action action) {
     logger_.Flush(absl::Seconds(10));
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     action();
     logger_.Flush(absl::Seconds(10));
-    return testing::internal::GetCapturedStderr();
+    return ::testing::internal::GetCapturedStderr();
   }
 
   TlsDirectory directory_;
@@ -96,7 +96,7 @@ TEST_F(TlsReloaderTest, KeepsTheFormerFilesIfTheNewAreWrong) {
   EXPECT_THAT(LogOf([&] { reloader->Reload(); }), HasSubstr("not reloaded"));
   directory_.Write("a.key", former->texts().key);
   EXPECT_THAT(LogOf([&] { reloader->Reload(); }),
-              testing::Not(HasSubstr("not")));
+              ::testing::Not(HasSubstr("not")));
   EXPECT_EQ(reloader->current(), former);
 }
 

@@ -120,14 +120,14 @@ TEST(ReadTaskHeartbeat, ProgressIsOptionalAndShort) {
 }
 
 TEST(WriteTask, WritesEveryField) {
-  constexpr uint64_t kSecondNs = 1'000'000'000;
+  constexpr uint64_t kNsPerSecond = 1'000'000'000;
   runtime::TaskAttempt task;
   task.token = {{{1, 5, 0x2a, 1}, 7}, 2};
   task.yield.token = task.token.yield;
   task.yield.command = "pay.charge";
   task.yield.payload = {"42", "t"};
   task.yield.process_type = "order";
-  task.yield.created_unix_ns = 1 * kSecondNs;
+  task.yield.created_unix_ns = 1 * kNsPerSecond;
   task.max_attempts = 5;
   task.lease = absl::Seconds(30);
   v1::Task proto;
@@ -146,8 +146,8 @@ TEST(WriteTask, WritesEveryField) {
   EXPECT_FALSE(proto.has_deadline());
   EXPECT_FALSE(proto.has_attempt_deadline());
   EXPECT_FALSE(proto.has_progress());
-  task.yield.deadline_unix_ns = 2 * kSecondNs;
-  task.attempt_deadline_unix_ns = 3 * kSecondNs;
+  task.yield.deadline_unix_ns = 2 * kNsPerSecond;
+  task.attempt_deadline_unix_ns = 3 * kNsPerSecond;
   task.progress = runtime::Payload{"half", ""};
   WriteTask(task, &proto);
   EXPECT_EQ(proto.deadline().seconds(), 2);
