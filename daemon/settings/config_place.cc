@@ -29,7 +29,7 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
 }
 
 std::string InLine(std::string_view line, uint32_t column) {
-  const std::string text = ToUtf8(std::string(Trimmed(line)), kMaxShownBytes);
+  const std::string shown = ToUtf8(std::string(Trimmed(line)), kMaxShownBytes);
   if (shown.empty()) return "";
   return absl::StrCat(" (column ", column, " of: ", shown, ")");
 }
