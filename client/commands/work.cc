@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "client/cli/alarm.h"
 #include "client/cli/child.h"
 #include "client/cli/errors/unreached.h"
@@ -154,6 +156,9 @@ Item ReportItem(const TaskReport& report) {
               }};
 }
 
+// The same complaint about a connection is not repeated before this time.
+constexpr absl::Duration kSameComplaintPause = absl::Minutes(1);
+
 ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
   ListWriter writer(invocation.out(), invocation.style(),
                     {{.heading = "END"},
@@ -172,12 +177,17 @@ ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
     writer.EndPage();
     invocation.out().flush();
   };
+  std::string said;
+  absl::Time said_at = absl::InfinitePast();
   worker_options.on_broken = [&](const absl::Status& why,
                                  absl::Duration delay) {
-    invocation.Complain(
+    const std::string text =
         "no connection to the daemon at " +
-        DescribeUnreached(invocation.options().endpoint(), why) +
-        "; trying again in " + ShortDuration(delay));
+        DescribeUnreached(invocation.options().endpoint(), why);
+    if (text == said && absl::Now() - said_at < kSameComplaintPause) return;
+    said = text;
+    said_at = absl::Now();
+    invocation.Complain(text + "; trying again in " + ShortDuration(delay));
   };
   Worker worker(
       invocation.options().endpoint(), std::move(worker_options),
@@ -215,8 +225,9 @@ Prints a line for each finished task. END is how the daemon took the answer: ACC
 (counted, and retried if attempts are left), DUPLICATE, CONFLICT, SUPERSEDED, EXPIRED,
 UNKNOWN, REFUSED; or CANCELLED or LOST if there was no answer. ERROR has the exit status or
 the signal of PROGRAM, and the last line of its standard error. Runs until it is interrupted
-(130), then finishes the running tasks; a second interruption ends it at once. work retries a
-lost connection.
+(130), then finishes the running tasks; a second interruption ends it at once. work waits for
+a daemon that does not answer, at its start too, and says so once a minute; with --timeout it
+ends after that time.
 
 Examples:
   actorctl work payment.charge --exec ./charge.sh

@@ -31,7 +31,9 @@ absl::Status OpenError(const Status& status) {
   switch (status.code()) {
     case Code::kNotFound:
       return Error(absl::StatusCode::kNotFound, reason::kPluginNotFound,
-                   status.message());
+                   absl::StrCat(status.message(),
+                                "; a relative path begins in a plugin "
+                                "directory of the daemon"));
     case Code::kPermissionDenied:
       return Error(absl::StatusCode::kPermissionDenied,
                    reason::kPluginNotAllowed, status.message());

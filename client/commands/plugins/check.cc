@@ -40,7 +40,10 @@ ExitStatus RunCheck(Invocation& invocation, const CheckFlags& flags) {
         "--store is missing: a check needs a copy of the store, or the store "
         "of a daemon that has ended. Make a copy with \"actorctl backup DIR\", "
         "while the daemon serves, and check with \"actorctl plugin check " +
-        flags.file + " --store DIR\""));
+        flags.file +
+        " --store DIR\". To check only whether a daemon loads the file: "
+        "\"actord --check-config --plugin " +
+        flags.file + "\""));
   }
   const auto process_timeout = ParseDuration(flags.process_timeout);
   if (!process_timeout.ok()) {

@@ -219,6 +219,14 @@ class WorkCommand(CliCase):
         process.communicate(timeout=WAIT_SECONDS)
         self.assertEqual(process.returncode, INTERRUPTED)
 
+    def test_it_says_once_that_no_daemon_answers(self):
+        # Three attempts at least: the pauses between them begin with a second.
+        done = self.actorctl("work", "manual.*", "--exec", "cat", "--address",
+                             f"unix:{self.directory}/nobody", "--timeout", "5s",
+                             status=DEADLINE)
+        self.assertRegex(done.stderr, r"\Aactorctl: no connection to the daemon at "
+                                      r"unix:.*; trying again in \d+m?s\n\Z")
+
     def test_complaints_and_exit_status(self):
         self.assert_complains(FAILED, "matches no external command.*INVALID_FIELD",
                               "work", "nothing.*", "--exec", "cat")
