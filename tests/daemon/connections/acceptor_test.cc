@@ -212,18 +212,20 @@ TEST_F(AcceptorTest, LetsAUnixSocketWaitUntilCutConnectionsAreClosed) {
       EXPECT_TRUE(CutListed());
     }
   }
-  EXPECT_EQ(taken, 8u);
+  // The acceptor may have counted the cut ones just before the last cut.
+  EXPECT_GE(taken, 8u);
+  EXPECT_LE(taken, 9u);
   ConnectTo(path);
   absl::SleepFor(absl::Milliseconds(30));
-  EXPECT_EQ(Taken(), 8u);
+  EXPECT_EQ(Taken(), taken);
   // Time lets one of the two waiting connections in, and not both.
   clock_.Advance(absl::Milliseconds(100));
-  EXPECT_TRUE(AwaitTaken(9));
+  EXPECT_TRUE(AwaitTaken(taken + 1));
   absl::SleepFor(absl::Milliseconds(30));
-  EXPECT_EQ(Taken(), 9u);
+  EXPECT_EQ(Taken(), taken + 1);
   CloseTaken();
   EXPECT_TRUE(AwaitTaken(1));
-  EXPECT_EQ(counts_.accepted.load(), 10u);
+  EXPECT_EQ(counts_.accepted.load(), taken + 2);
 }
 
 TEST_F(AcceptorTest, HandsNothingOverAfterStop) {

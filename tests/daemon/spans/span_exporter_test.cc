@@ -116,6 +116,7 @@ TEST_F(SpanExporterTest, SendsAgainWhenTheCollectorAsksForIt) {
   EXPECT_EQ(collector.bodies()[0], collector.bodies()[2]);
   EXPECT_EQ(exporter_->failures(), 2u);
   EXPECT_EQ(queue_.dropped(), 0u);
+  Stop(absl::Seconds(60));  // The line is written after the count.
   const std::string log = Log();
   EXPECT_THAT(log, HasSubstr("does not take spans: it answers with the status "
                              "503"));
