@@ -31,8 +31,10 @@ COPY dev ./
 RUN ./dev setup build \
     && apt-get install --yes --no-install-recommends python3
 COPY . .
-# Objects in the compiler's cache do not depend on the folder of the sources.
+# Objects in the compiler's cache do not depend on the folder of the sources. They
+# do depend on the language of the compiler's messages.
 ENV CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1
+ARG LANG
 RUN cmake --preset release -DACTORD_BUILD_BENCH=OFF \
     && cmake --build --preset release \
     && install -D --strip --target-directory /image/usr/bin \
