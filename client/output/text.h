@@ -27,7 +27,7 @@ std::string Rfc3339(absl::Time time);
 // 1234567 as "1,234,567".
 std::string WithThousands(uint64_t number);
 
-// An error message repeats at most so many characters of what was typed.
+// Unit: characters. An error message cuts a typed word to this length.
 inline constexpr size_t kMaxRepeated = 200;
 
 // 3145728 as "3.0 MiB"; at most three digits: "999 B", "99.9 KiB", "100 KiB".
