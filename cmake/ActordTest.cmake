@@ -39,6 +39,9 @@ function(actord_add_test name)
   if(arg_DEPENDS)
     add_dependencies(${name} ${arg_DEPENDS})
   endif()
+  if("tsan" IN_LIST arg_LABELS OR "stress" IN_LIST arg_LABELS)
+    add_dependencies(tests_of_threads ${name})
+  endif()
   if(arg_USES_BINARIES)
     target_compile_definitions(
       ${name}

@@ -25,7 +25,7 @@ void TurnTimes::Add(uint16_t type, uint64_t took_ns) {
 
 void TurnTimes::ForEach(
     absl::FunctionRef<void(uint16_t, const TurnHistogram&)> use) const {
-  for (uint16_t type = 0; type < of_types_.size(); ++type) {
+  for (uint16_t type = 0; type <= kMaxTypes; ++type) {
     const Counted* const counted =
         of_types_[type].load(std::memory_order_acquire);
     if (counted == nullptr) continue;
