@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -66,6 +67,15 @@ ExitStatus Complain(ExitStatus exit_status, const absl::Status& status) {
   return exit_status;
 }
 
+std::vector<std::string> VariableNames() {
+  std::vector<std::string> names;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
+}
+
 // With the sockets of a service manager the default address is not served.
 void AddInheritedSockets(const std::vector<int>& sockets, Config& config) {
   config.inherited_sockets = sockets;
@@ -119,6 +129,9 @@ ExitStatus Serve(const CommandLine& command_line, const Config& config,
   MemoryWatch::BoundArenas();
   Logger logger(config.log_format, config.log_level);
   logger.Info(ToText(RaiseDescriptorLimit()));
+  for (const std::string& doubt : DoubtVariables(VariableNames())) {
+    logger.Warning(doubt);
+  }
   const CrashReport crash_report(logger.writer(), config.log_format);
   const OutOfMemory out_of_memory(config.log_format, kExitInternal);
   // The plugins of the configuration are loaded on this thread.
@@ -208,6 +221,9 @@ ExitStatus Main(const std::vector<std::string>& arguments) {
   if (command_line->action == Action::kCheckConfig) {
     const absl::Status status = CheckStart(*config);
     if (!status.ok()) return Complain(kExitBadConfiguration, status);
+    for (const std::string& doubt : DoubtVariables(VariableNames())) {
+      std::fprintf(stderr, "actord: warning: %s\n", doubt.c_str());
+    }
     std::printf("The configuration is good.\n");
     return kExitClean;
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_replace.h"
 #include "client/calls/error.h"
 #include "client/cli/errors/unreached.h"
 #include "client/output/text.h"
@@ -101,41 +100,30 @@ void Invocation::Complain(const std::string& text) {
 
 namespace {
 
-// The daemon speaks to all clients, and names calls; a user of actorctl has
-// commands.
-std::string InCommands(absl::string_view message) {
-  return absl::StrReplaceAll(
-      message,
-      {{"; GetStatus lists the known types",
-        "; \"actorctl status\" lists the known types"},
-       {"; GetStatus lists its methods",
-        "; \"actorctl status\" lists its methods"},
-       {", as ListDeadLetters tells it",
-        "; \"actorctl dead-letters\" lists the ids"},
-       {"comes from Submit or ListProcesses",
-        "comes from \"actorctl submit\" or "
-        "\"actorctl ps\""},
-       {"comes from ListYields or Work", "comes from \"actorctl yields\""},
-       {"commands.external; see GetStatus",
-        "commands.external; see \"actorctl status\""},
-       {"calls of LoadPlugin wait already",
-        "plugins wait to be loaded already"}});
+// The command that helps after an error with this reason; "" for none.
+std::string_view Hint(std::string_view reason) {
+  if (reason == "TOKEN_MISSING") {
+    return "; give --token-file or set ACTORD_TOKEN_FILE";
+  }
+  if (reason == "INVALID_PID") return "; \"actorctl ps\" lists PIDs";
+  if (reason == "INVALID_YIELD_TOKEN") {
+    return "; \"actorctl yields\" lists tokens";
+  }
+  return "";
 }
 
 }  // namespace
 
 std::string Describe(const absl::Status& status) {
   const ErrorDetails details = DetailsOf(status);
-  std::string text = OneLine(InCommands(status.message()));
+  std::string text = OneLine(status.message());
   if (text.empty() && status.code() == absl::StatusCode::kUnimplemented) {
     // gRPC's answer to a call that a server does not know.
     text = "the daemon does not have this call: it is older than this actorctl";
   }
   if (text.empty()) text = absl::StatusCodeToString(status.code());
   if (!details.reason.empty()) text += " (" + OneLine(details.reason) + ")";
-  if (details.reason == "TOKEN_MISSING") {
-    text += "; give --token-file or set ACTORD_TOKEN_FILE";
-  }
+  text += Hint(details.reason);
   if (details.retry_delay) {
     text += "; try again in " + ShortDuration(*details.retry_delay);
   }

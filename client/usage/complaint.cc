@@ -88,8 +88,13 @@ std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
   for (const std::string& word : extra) {
     if (word.size() < 2 || word.front() != '-' || word == "--") continue;
     const std::string name = OptionOf(word);
-    return CommandWords(command) + " has no option " + Quoted(name) +
-           identity::DidYouMean(name, OptionNames(command));
+    const std::vector<std::string> known = OptionNames(command);
+    std::string meant = identity::DidYouMean(name, known);
+    if (meant.empty()) {
+      const std::string same = OptionFor(name, known);
+      if (!same.empty()) meant = "; use \"" + same + "\"";
+    }
+    return CommandWords(command) + " has no option " + Quoted(name) + meant;
   }
   if (!command.get_subcommands(nullptr).empty()) {
     return NoSuchCommand(command, extra.front());

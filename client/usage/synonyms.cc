@@ -1,6 +1,9 @@
 #include "client/usage/synonyms.h"
 
+#include <algorithm>
+
 #include "client/usage/complaint.h"
+#include "identity/names/nearest.h"
 
 namespace actord::client {
 
@@ -73,6 +76,60 @@ std::string CommandFor(const CLI::App& command, const std::string& word) {
     }
   }
   return "";
+}
+
+const std::vector<OptionSynonym>& OptionSynonyms() {
+  static const auto& synonyms = *new std::vector<OptionSynonym>{
+      {"--for", "--older-than"},
+      {"--age", "--older-than"},
+      {"--longer-than", "--older-than"},
+      {"--since", "--older-than"},
+      {"--limit", "--tail"},
+      {"--lines", "--tail"},
+      {"--tail", "--limit"},
+      {"--count", "--limit"},
+      {"--max", "--limit"},
+      {"-n", "--tail"},
+      {"-n", "--limit"},
+      {"-f", "--follow"},
+      {"-w", "--watch"},
+      {"--follow", "--watch"},
+      {"--watch", "--follow"},
+      {"--filter", "--type"},
+      {"--sort", "--sort-by"},
+      {"--host", "--address"},
+      {"--server", "--address"},
+      {"--endpoint", "--address"},
+      {"--token", "--token-file"},
+      {"--ca", "--tls-ca"},
+      {"--ca-file", "--tls-ca"},
+      {"--cert", "--tls-certificate"},
+      {"--key", "--tls-key"},
+      {"--format", "--output"},
+      {"--json", "--output json"},
+      {"--yaml", "--output yaml"},
+      {"-q", "--output name"},
+  };
+  return synonyms;
+}
+
+std::string OptionFor(const std::string& typed,
+                      const std::vector<std::string>& known) {
+  std::vector<std::string> typical;
+  std::vector<std::string> meant;
+  for (const OptionSynonym& synonym : OptionSynonyms()) {
+    const std::string option(
+        synonym.option.substr(0, synonym.option.find(' ')));
+    if (std::find(known.begin(), known.end(), option) == known.end()) continue;
+    typical.emplace_back(synonym.typed);
+    meant.emplace_back(synonym.option);
+  }
+  const std::string nearest = identity::NearestName(typed, typical);
+  const auto found = std::find(typical.begin(), typical.end(),
+                               nearest.empty() ? typed : nearest);
+  return found == typical.end()
+             ? ""
+             : meant[static_cast<size_t>(found - typical.begin())];
 }
 
 }  // namespace actord::client

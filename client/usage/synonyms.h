@@ -1,4 +1,4 @@
-// The commands of actorctl for words that other programs use.
+// The commands and options of actorctl for words that other programs use.
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -24,5 +24,17 @@ const std::vector<Synonym>& SynonymsBelow();
 // "ps" for "list"; "": `command` has no command for this word, or the word is
 // not known.
 std::string CommandFor(const CLI::App& command, const std::string& word);
+
+struct OptionSynonym {
+  std::string_view typed;
+  // An option of some commands, and perhaps a value.
+  std::string_view option;
+};
+const std::vector<OptionSynonym>& OptionSynonyms();
+
+// "--older-than" for "--for", also if `typed` has a letter wrong; "": none of
+// `known`, the options of the command, is known under this name.
+std::string OptionFor(const std::string& typed,
+                      const std::vector<std::string>& known);
 
 }  // namespace actord::client

@@ -10,10 +10,12 @@ namespace actord::daemon {
 namespace {
 
 constexpr unsigned kUnchangedFile = 304;
+constexpr unsigned kSeeFolder = 307;
 constexpr unsigned kFolderMoved = 308;
 constexpr unsigned kNoSuchFile = 404;
 constexpr unsigned kOnlyGet = 405;
 
+constexpr std::string_view kPortRoot = "/";
 constexpr std::string_view kConsoleRoot = "/console";
 constexpr std::string_view kConsoleFolder = "/console/";
 
@@ -35,7 +37,8 @@ AdminAnswer WithStatus(unsigned status, std::string body) {
 }  // namespace
 
 bool IsConsolePath(std::string_view path) {
-  return path == kConsoleRoot || path.starts_with(kConsoleFolder);
+  return path == kPortRoot || path == kConsoleRoot ||
+         path.starts_with(kConsoleFolder);
 }
 
 AdminAnswer ConsoleAnswer(const AdminRequest& request) {
@@ -44,8 +47,11 @@ AdminAnswer ConsoleAnswer(const AdminRequest& request) {
     answer.allow = "GET, HEAD";
     return answer;
   }
-  if (request.path == kConsoleRoot) {
-    AdminAnswer answer = WithStatus(kFolderMoved, "see /console/\n");
+  if (request.path == kPortRoot || request.path == kConsoleRoot) {
+    // The port may serve without a console later.
+    AdminAnswer answer =
+        WithStatus(request.path == kPortRoot ? kSeeFolder : kFolderMoved,
+                   "see /console/\n");
     answer.headers.emplace_back("Location", std::string(kConsoleFolder));
     return answer;
   }

@@ -1,6 +1,6 @@
-// The console: static files under /console/. They are open to everybody who
-// reaches the port, because they are the same for every daemon of a version.
-// All data comes through the JSON API, which checks tokens.
+// The console: static files under /console/, to which / leads. They are open to
+// everybody who reaches the port, because they are the same for every daemon of
+// a version. All data comes through the JSON API, which checks tokens.
 //
 // Thread-safety: pure functions.
 #pragma once

@@ -2,11 +2,14 @@
 
 #include <actord/text.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "identity/names/nearest.h"
 #include "runtime/process/errors.h"
 
@@ -38,6 +41,20 @@ std::vector<std::string> MethodsIn(const runtime::Catalog& catalog,
   return names;
 }
 
+// For the end of a message: `are` and the names, or as many as a reader reads.
+std::string Enumerate(std::string_view are,
+                      absl::Span<const std::string> names) {
+  constexpr size_t kMost = 10;
+  if (names.empty()) return "";
+  const size_t shown = std::min(names.size(), kMost);
+  std::string text =
+      absl::StrCat("; ", are, " ", absl::StrJoin(names.first(shown), ", "));
+  if (shown < names.size()) {
+    absl::StrAppend(&text, " and ", names.size() - shown, " more");
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::Status NameNearest(const absl::Status& refusal,
@@ -50,10 +67,13 @@ absl::Status NameNearest(const absl::Status& refusal,
   const size_t begin = message.find('"') + 1;
   const size_t end = message.rfind('"');
   if (begin == 0 || end <= begin) return refusal;
-  const std::string meant = identity::DidYouMean(
-      message.substr(begin, end - begin),
-      is_type ? TypesIn(catalog) : MethodsIn(catalog, message));
-  if (meant.empty()) return refusal;
+  const std::vector<std::string> known =
+      is_type ? TypesIn(catalog) : MethodsIn(catalog, message);
+  std::string meant =
+      identity::DidYouMean(message.substr(begin, end - begin), known);
+  if (meant.empty()) {
+    meant = Enumerate(is_type ? "the types are" : "its methods are", known);
+  }
   return runtime::Error(refusal.code(), reason,
                         absl::StrCat(message.substr(0, end + 1), meant));
 }

@@ -8,9 +8,9 @@
 
 namespace actord::daemon {
 
-// If `refusal` is an UNKNOWN_PROCESS_TYPE or an UNKNOWN_METHOD and the name
-// resembles a type in force or a method of the type, the same error with that
-// name. Otherwise `refusal`.
+// If `refusal` is an UNKNOWN_PROCESS_TYPE or an UNKNOWN_METHOD, the same error
+// with the type in force or the method of the type that the name resembles, or
+// with a list of all of them. Otherwise `refusal`.
 absl::Status NameNearest(const absl::Status& refusal,
                          const runtime::Catalog& catalog);
 

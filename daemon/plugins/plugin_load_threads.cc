@@ -32,7 +32,7 @@ class PendingAnswer {
         absl::StatusCode::kUnavailable, runtime::reason::kPluginLoaderBusy,
         absl::StrCat("the daemon is ending, the system has no thread left, or ",
                      PluginLoadThreads::kMaxWaiting,
-                     " calls of LoadPlugin wait already"),
+                     " plugins wait to be loaded already"),
         absl::Seconds(1)));
   }
 

@@ -4,12 +4,15 @@
 #include <cstdlib>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "daemon/problems/problem_list.h"
 #include "daemon/settings/config_file.h"
 #include "daemon/settings/config_keys.h"
+#include "identity/names/nearest.h"
 
 namespace actord::daemon {
 
@@ -140,6 +143,33 @@ std::vector<ConfigValue> ReadConfigEnvironment(const Environment& environment) {
     values.push_back(std::move(value));
   }
   return values;
+}
+
+std::vector<std::string> DoubtVariables(const std::vector<std::string>& names) {
+  constexpr std::string_view kPrefix = "ACTORD_";
+  // Those that Kubernetes sets for a service of the name actord.
+  const auto is_of_a_service = [](std::string_view rest) {
+    return rest == "PORT" || rest.starts_with("SERVICE_") ||
+           (rest.starts_with("PORT_") && rest.size() > 5 &&
+            absl::ascii_isdigit(static_cast<unsigned char>(rest[5])));
+  };
+  std::vector<std::string> known = {"CONFIG"};
+  for (const ConfigKey& key : ConfigKeys()) {
+    known.push_back(EnvironmentName(key).substr(kPrefix.size()));
+  }
+  std::vector<std::string> doubts;
+  for (const std::string& name : names) {
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string rest = name.substr(kPrefix.size());
+    if (is_of_a_service(rest) || absl::c_linear_search(known, rest)) continue;
+    const std::string nearest = identity::NearestName(rest, known);
+    if (nearest.empty()) continue;
+    doubts.push_back(absl::StrCat("the variable ", name,
+                                  " of the environment is ignored, because "
+                                  "no setting has this name; did you mean ",
+                                  kPrefix, nearest, "?"));
+  }
+  return doubts;
 }
 
 absl::StatusOr<Config> LoadConfig(const std::string& file,

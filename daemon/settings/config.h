@@ -231,6 +231,10 @@ Environment SystemEnvironment();
 
 std::vector<ConfigValue> ReadConfigEnvironment(const Environment& environment);
 
+// A warning for each of these names of variables that is no setting and
+// resembles one, such as ACTORD_WORKER.
+std::vector<std::string> DoubtVariables(const std::vector<std::string>& names);
+
 // Whether the daemon starts, or runs and reads the file again.
 enum class ConfigReading { kFirst, kAgain };
 

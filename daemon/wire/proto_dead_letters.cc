@@ -91,7 +91,8 @@ absl::StatusOr<uint64_t> ReadDeadLetterId(std::string_view field,
   // Each id has exactly one valid text.
   if (number == 0 || FormatDeadLetterId(run, number) != text) {
     return Wrong(field,
-                 "is not the id of a dead letter, as ListDeadLetters tells it");
+                 "is not the id of a dead letter; the list of dead letters has "
+                 "the ids");
   }
   if (run == 0) return number | runtime::DeadLetter::kLogged;
   if (run != incarnation) {

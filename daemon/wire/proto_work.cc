@@ -58,7 +58,7 @@ absl::Status CheckSubscribe(const v1::Subscribe& subscribe,
       return Wrong(field,
                    absl::StrCat("is \"", pattern,
                                 "\", which matches no external command of this "
-                                "daemon (commands.external; see GetStatus)"));
+                                "daemon (its setting commands.external)"));
     }
   }
   return absl::OkStatus();

@@ -41,8 +41,7 @@ absl::StatusOr<Pid> ParsePid(std::string_view text) {
   return InvalidField(
       "pid", reason::kInvalidPid,
       absl::StrCat(Quote(text),
-                   " is not a PID; one looks like 1.5f3a90c2.2a.1 and comes "
-                   "from Submit or ListProcesses"));
+                   " is not a PID; one looks like 1.5f3a90c2.2a.1"));
 }
 
 size_t CopyPidText(const actord_pid& pid, char* text) {
@@ -85,11 +84,10 @@ absl::StatusOr<TaskToken> ParseTaskToken(std::string_view text) {
       }
     }
   }
-  return InvalidField(
-      "token", reason::kInvalidYieldToken,
-      absl::StrCat(Quote(text),
-                   " is not a yield token; one looks like 1.5f3a90c2.2a.1.7 "
-                   "and comes from ListYields or Work"));
+  return InvalidField("token", reason::kInvalidYieldToken,
+                      absl::StrCat(Quote(text),
+                                   " is not a yield token; one looks like "
+                                   "1.5f3a90c2.2a.1.7"));
 }
 
 }  // namespace actord::runtime

@@ -95,8 +95,8 @@ absl::Status ValidateOptions(const RuntimeOptions& options) {
       status.Update(InvalidField(
           "external_commands", reason::kInvalidField,
           absl::StrCat("\"", pattern,
-                       "\" is not a pattern; it must be a command's name, or "
-                       "a prefix that ends in '*'")));
+                       "\" is not a pattern; it must be the name of one "
+                       "command, or a prefix that ends in '*'")));
     }
   }
   status.Update(CheckRanges({{"work_policies (their count)",

@@ -95,15 +95,13 @@ absl::StatusOr<Process*> ProcessAdmission::Reserve(const SubmitRequest& request,
   if (type == nullptr) {
     return Error(absl::StatusCode::kNotFound, reason::kUnknownProcessType,
                  absl::StrCat("no plugin has the process type \"",
-                              Excerpt(request.process_type),
-                              "\"; GetStatus lists the known types"));
+                              Excerpt(request.process_type), "\""));
   }
   const uint32_t method = type->FindMethod(request.method);
   if (method == ProcessType::kNoSuchMethod) {
     return Error(absl::StatusCode::kNotFound, reason::kUnknownMethod,
                  absl::StrCat("process type ", type->name, " has no method \"",
-                              Excerpt(request.method),
-                              "\"; GetStatus lists its methods"));
+                              Excerpt(request.method), "\""));
   }
   status = CheckSizes(request);
   if (!status.ok()) return status;

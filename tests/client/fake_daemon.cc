@@ -309,7 +309,7 @@ class FakeDaemon::Service final : public FakeOperations {
     } else if (type != "never") {
       return MakeError(StatusCode::NOT_FOUND, "UNKNOWN_PROCESS_TYPE",
                        "no plugin has the process type \"" + type +
-                           "\"; GetStatus lists the known types");
+                           "\"; the types are echo, fail");
     }
     const std::string pid = "p-" + std::to_string(outcomes_.size());
     outcome.set_pid(pid);

@@ -31,7 +31,7 @@ export class Client {
   #calls = new Set();
   #closed = false;
   #hasRun = true; // false: the daemon is older than the call Run
-  #handshakeHint;
+  #explain;
   #metadata;
 
   /** @param {ClientOptions} [options] */
@@ -46,7 +46,7 @@ export class Client {
     this.address = endpoint.address;
     this.timeoutMs = timeoutMs;
     this.maxAttempts = maxAttempts;
-    this.#handshakeHint = endpoint.handshakeHint;
+    this.#explain = endpoint.explain;
     this.#metadata = endpoint.metadata;
     this.stub = new ActorService(endpoint.address, endpoint.credentials,
       { ...wire.CHANNEL_OPTIONS, ...endpoint.channelOptions });
@@ -260,7 +260,7 @@ export class Client {
    * @param {any} error @param {string} [pid] of a process that the call has started
    */
   errorOf(error, pid) {
-    return errorOfRpc(error, this.#handshakeHint, pid);
+    return errorOfRpc(error, this.#explain, pid);
   }
 
   /**

@@ -59,13 +59,29 @@ export function findEndpoint(options) {
   return {
     address,
     /** @param {string} message of gRPC, with the code UNAVAILABLE */
-    handshakeHint: (message) => (isSocket ? ''
+    explain: (message) => explain(message, address, isSocket ? ''
       : handshakeHint(message, tls !== null, hasCertificate)),
     metadata,
     credentials: tls ?? grpc.credentials.createInsecure(),
     channelOptions: tls && serverName
       ? { 'grpc.ssl_target_name_override': serverName } : {},
   };
+}
+
+/**
+ * This error of gRPC, for people.
+ * @param {string} message @param {string} address @param {string} hint
+ */
+function explain(message, address, hint) {
+  let text = message;
+  let next = hint;
+  if (message.startsWith('No connection established')) {
+    text = `cannot reach the daemon at ${address}: ${message}`;
+    if (/ECONNREFUSED|ENOENT/.test(message)) {
+      next ||= 'no program listens there: is actord running?';
+    }
+  }
+  return next ? `${text}; ${next}` : text;
 }
 
 /**

@@ -162,16 +162,16 @@ export function ignored(what, consequence, pid = '') {
  * The ActordError for the ServiceError of a call. Any other error is returned
  * unchanged.
  * @param {any} error
- * @param {(message: string) => string} hintOf of the endpoint, for UNAVAILABLE
+ * @param {(message: string) => string} explain of the endpoint, for UNAVAILABLE
  * @param {string} [pid] of a process that the call has started
  */
-export function errorOfRpc(error, hintOf, pid = '') {
+export function errorOfRpc(error, explain, pid = '') {
   if (error instanceof ActordError || typeof error?.code !== 'number'
       || typeof error.details !== 'string') return error;
   const [packed] = error.metadata?.get(DETAILS) ?? [];
   const code = statusCode(error.code);
-  const hint = code === 'UNAVAILABLE' ? hintOf(error.details) : '';
-  const made = makeError(error.details + (hint && `; ${hint}`), code,
+  const message = code === 'UNAVAILABLE' ? explain(error.details) : error.details;
+  const made = makeError(message, code,
     packed instanceof Uint8Array ? detailsOf(packed) : {});
   made.pid ||= pid;
   return made;

@@ -36,6 +36,8 @@ class Deadline:
     """A moment; with None it never comes."""
 
     def __init__(self, seconds: float | None) -> None:
+        if seconds is not None and not seconds >= 0:
+            raise ValueError(f"a timeout is None or at least 0 seconds, not {seconds}")
         self._end = None if seconds is None else time.monotonic() + seconds
 
     def remaining(self) -> float | None:

@@ -17,6 +17,8 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+")
 _MAX_SOCKET_PATH_BYTES = 107
 # A file with a secret has the mode 0640 at most.
 _FORBIDDEN_MODE = 0o7777 & ~0o640
+# What the system says, as gRPC quotes it.
+_NOBODY_LISTENS = ("Connection refused", "No such file or directory")
 # What gRPC says of a failed handshake, and what the caller can do.
 _HANDSHAKE_HINTS = (
     ("certificate verify failed",
@@ -47,7 +49,16 @@ class Endpoint:
             return ()
         return (("grpc.ssl_target_name_override", self.server_name),)
 
-    def handshake_hint(self, message: str) -> str:
+    def explain(self, message: str) -> str:
+        """This error of gRPC with the code UNAVAILABLE, for people."""
+        hint = self._handshake_hint(message)
+        if "failed to connect" in message:
+            message = f"cannot reach the daemon at {self.address}: {message}"
+            if any(text in message for text in _NOBODY_LISTENS):
+                hint = hint or "no program listens there: is actord running?"
+        return f"{message}; {hint}" if hint else message
+
+    def _handshake_hint(self, message: str) -> str:
         """What to change if this error of gRPC comes of TLS; "": nothing is known."""
         if not ("failed to connect" in message or "empty address list" in message):
             return ""  # there was a connection

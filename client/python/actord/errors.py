@@ -27,9 +27,10 @@ def status_code(number: int) -> grpc.StatusCode:
 
 def with_hint(code: grpc.StatusCode, message: str) -> str:
     """The message, which also says how to give JSON if the process wants JSON and
-    has got another text. The second wording is that of older plugins."""
+    has got another text. The last two wordings are those of older plugins."""
     if (code == grpc.StatusCode.INVALID_ARGUMENT
-            and ("the payload is no JSON" in message
+            and ("the payload is not valid JSON" in message
+                 or "the payload is no JSON" in message
                  or "text/plain, not application/json" in message)):
         message += "; a str is sent as text/plain: give JSON as json="
     return message
@@ -267,8 +268,9 @@ def of_rpc(error: Any, endpoint: Endpoint) -> ActordError:
     code, message = error.code(), error.details() or ""
     message = with_hint(code, message)
     if code == grpc.StatusCode.UNAVAILABLE:
-        hint = endpoint.handshake_hint(message)
-        message += f"; {hint}" if hint else ""
+        message = endpoint.explain(message)
+    elif (code, message) == (grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded"):
+        message = "the timeout has passed, and the daemon has not answered"
     packed = next((value for key, value in error.trailing_metadata() or ()
                    if key == _DETAILS), None)
     if packed is None:

@@ -14,15 +14,32 @@
 #include <actord/result.h>
 #include <actord/values.h>
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 namespace actord {
 
+namespace detail {
+
+// `bytes_read`: up to the mistake, which is in the last one.
+inline std::string NotJson(std::string_view text, std::size_t bytes_read) {
+  if (text.empty()) return "the payload is empty, and not JSON";
+  if (bytes_read > text.size()) {
+    return "the payload is not valid JSON: it ends too early";
+  }
+  const std::size_t at = bytes_read == 0 ? 0 : bytes_read - 1;
+  return "the payload is not valid JSON at byte " + std::to_string(at + 1) +
+         ", before '" + Excerpt(text.substr(at), 24) + "'";
+}
+
+}  // namespace detail
+
 // INVALID_ARGUMENT if the payload is neither JSON nor text/plain by its content
-// type, or is not valid JSON; the error's text names the position. (A text is
-// accepted because a sender without a JSON library writes JSON as text.)
+// type, or is not valid JSON; the error's text names the position, from 1. (A
+// text is accepted because a sender without a JSON library writes JSON as
+// text.)
 inline Result<nlohmann::json> ParseJson(const Payload& payload) {
   if (!payload.is_json() && payload.content_type != "text/plain") {
     return Status(Code::kInvalidArgument,
@@ -31,9 +48,12 @@ inline Result<nlohmann::json> ParseJson(const Payload& payload) {
   }
   try {
     return nlohmann::json::parse(payload.bytes);
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const nlohmann::json::parse_error& error) {
     return Status(Code::kInvalidArgument,
-                  "the payload is no JSON: " + Excerpt(error.what(), 256));
+                  detail::NotJson(payload.bytes, error.byte));
+  } catch (const nlohmann::json::exception&) {
+    return Status(Code::kInvalidArgument,
+                  "the payload is JSON with a number that is out of range");
   }
 }
 

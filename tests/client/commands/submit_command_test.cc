@@ -92,10 +92,10 @@ TEST_F(SubmitCommand, ReadsInputFromFilesAndStandardInput) {
   EXPECT_FALSE(daemon_.log().submits.back().has_input());
 }
 
-TEST_F(SubmitCommand, NamesACommandInsteadOfACallOfTheDaemon) {
+TEST_F(SubmitCommand, PrintsTheTypesThatTheDaemonNames) {
   EXPECT_EQ(Run({"submit", "nosuch"}).err,
-            "actorctl: no plugin has the process type \"nosuch\"; \"actorctl "
-            "status\" lists the known types (UNKNOWN_PROCESS_TYPE)\n");
+            "actorctl: no plugin has the process type \"nosuch\"; the types "
+            "are echo, fail (UNKNOWN_PROCESS_TYPE)\n");
 }
 
 TEST_F(SubmitCommand, WarnsOfTextThatLooksLikeJson) {

@@ -57,6 +57,9 @@ TEST(Usage, MistakesAreNamedWithWhatMayBeMeant) {
             "Run \"actorctl help\".\n"},
            {{"fruit", "1.2.3.4"},
             "actorctl has no command \"fruit\"\nRun \"actorctl help\".\n"},
+           {{"stuck", "--for", "3s"},
+            "actorctl stuck has no option \"--for\"; use \"--older-than\"\n"
+            "Run \"actorctl help stuck\".\n"},
            {{"kill", "1.2.3.4"},
             "actorctl has no command \"kill\"; use \"cancel\"\n"
             "Run \"actorctl help\".\n"},
@@ -91,6 +94,20 @@ TEST(Usage, MistakesAreNamedWithWhatMayBeMeant) {
     EXPECT_EQ(result.status, ExitStatus::kUsage);
     EXPECT_EQ(result.err, "actorctl: " + said);
     EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST(OptionSynonyms, LeadToTheOptionOfTheCommand) {
+  const std::vector<std::string> known = {"--tail", "--follow", "--output"};
+  for (const auto& [typed, option] : std::map<std::string, std::string>{
+           {"--limit", "--tail"},
+           {"--limt", "--tail"},
+           {"-n", "--tail"},
+           {"-f", "--follow"},
+           {"--json", "--output json"},
+           {"--for", ""},  // there is no --older-than
+           {"--nothing", ""}}) {
+    EXPECT_EQ(OptionFor(typed, known), option) << typed;
   }
 }
 

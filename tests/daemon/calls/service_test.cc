@@ -95,8 +95,8 @@ TEST_F(ServiceTest, SubmitNamesTheTypeThatWasMeant) {
            {"ecoh",
             "no plugin has the process type \"ecoh\"; did you mean \"echo\"?"},
            {"nosuch",
-            "no plugin has the process type \"nosuch\"; GetStatus lists the "
-            "known types"}}) {
+            "no plugin has the process type \"nosuch\"; the types are "
+            "XX"}}) {
     v1::SubmitRequest request;
     request.set_process_type(type);
     v1::SubmitResponse response;
@@ -112,9 +112,8 @@ TEST_F(ServiceTest, SubmitNamesTheMethodThatWasMeant) {
             "process type counter has no method \"rnu\"; did you mean "
             "\"run\"?"},
            {"nosuch",
-            "process type counter has no method \"nosuch\"; GetStatus lists "
-            "its "
-            "methods"}}) {
+            "process type counter has no method \"nosuch\"; its methods are "
+            "run"}}) {
     v1::SubmitRequest request;
     request.set_process_type("counter");
     request.set_method(method);

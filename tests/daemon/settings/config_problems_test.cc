@@ -45,6 +45,22 @@ TEST(ConfigSources, TheLastOneOfEachSettingIsNamed) {
   std::filesystem::remove(path);
 }
 
+TEST(ConfigVariables, NamesTheSettingThatAVariableResembles) {
+  EXPECT_THAT(
+      DoubtVariables({"ACTORD_WORKER", "ACTORD_WORKERS", "ACTORD_CONFIG",
+                      "ACTORD_ADDRESS", "ACTORD_TOKEN_FILE", "ACTORD_CONTEXT",
+                      "ACTORD_PORT", "ACTORD_PORT_7600_TCP_ADDR",
+                      "ACTORD_SERVICE_HOST", "WORKER", "ACTORD_",
+                      "ACTORD_LOG_LEVLE"}),
+      ElementsAre(
+          "the variable ACTORD_WORKER of the environment is ignored, "
+          "because no setting has this name; did you mean "
+          "ACTORD_WORKERS?",
+          "the variable ACTORD_LOG_LEVLE of the environment is ignored, "
+          "because no setting has this name; did you mean "
+          "ACTORD_LOG_LEVEL?"));
+}
+
 TEST(ConfigProblems, AreAllNamedWithTheirOrigins) {
   const std::string path = ::testing::TempDir() + "config_problems." +
                            std::to_string(getpid()) + ".toml";

@@ -151,7 +151,7 @@ class Processes(CliCase):
         self.assertIn("Type:", self.output("describe", pid))
         self.assert_complains(NOT_FOUND, r"\(PROCESS_NOT_FOUND\)", "describe",
                               "7.1.1.1")
-        self.assert_complains(FAILED, r"is not a PID.*\"actorctl ps\" \(INVALID_PID\)",
+        self.assert_complains(FAILED, r"is not a PID.*\(INVALID_PID\); \"actorctl ps\" lists PIDs",
                               "describe", "nonsense")
 
     def test_cancel_and_terminate(self):

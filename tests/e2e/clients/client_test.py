@@ -327,8 +327,10 @@ class Errors(DaemonCase):
             lambda: client.call(holder, topic="busy"))
         self.assertIsNone(busy.retry_delay)
         eventually(lambda: client.describe(holder).steps == before + 1, "one step")
-        self.assert_raises(actord.DeadlineExceeded, code.DEADLINE_EXCEEDED, "",
-                           lambda: client.call(holder, topic="never", timeout=0.1))
+        late = self.assert_raises(
+            actord.DeadlineExceeded, code.DEADLINE_EXCEEDED, "",
+            lambda: client.call(holder, topic="never", timeout=0.1))
+        self.assertIn("the timeout has passed", late.message)
 
     def test_overload_is_retried_within_the_timeout(self):
         # Takes no messages until it has held its goods for so long.

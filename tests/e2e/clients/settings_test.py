@@ -42,8 +42,13 @@ class Settings(EmptyCase):
             with actord.Client(address, max_attempts=2) as client:
                 with self.assertRaises(actord.Unavailable) as caught:
                     client.submit("echo")
+                with self.assertRaisesRegex(ValueError, "at least 0 seconds, not -1"):
+                    client.submit("echo", timeout=-1)
         self.assertEqual(caught.exception.reason, "")
         self.assertIsNone(caught.exception.retry_delay)
+        self.assertRegex(
+            caught.exception.message,
+            f"^cannot reach the daemon at {address}: .*is actord running[?]$")
 
 
 if __name__ == "__main__":

@@ -75,6 +75,8 @@ class Served(EmptyCase):
         self.assertEqual((same[0], same[2]), (304, ""))
         self.assertNotIn("Content-Length", same[1])
         self.assertEqual(get(port, "/console")[1]["Location"], "/console/")
+        self.assertEqual(get(port, "/")[0], 307)
+        self.assertEqual(get(port, "/")[1]["Location"], "/console/")
         for path in ("/console/none.js", "/console/../openapi.json", "/console/vendor/README.md"):
             self.assertEqual(get(port, path)[0], 404)
         self.assertEqual(get(port, "/console/", method="POST")[0], 405)
@@ -83,4 +85,5 @@ class Served(EmptyCase):
     def test_not_without_the_api(self):
         port = admin_port(self.start_daemon("--admin-listen", "127.0.0.1:0", plugins=False))
         self.assertEqual(get(port, "/console/")[0], 404)
+        self.assertEqual(get(port, "/")[0], 404)
         self.assertEqual(get(port, "/v1/history")[0], 404)

@@ -385,7 +385,9 @@ test('impossible settings are refused', () => {
 
 test('no daemon is unavailable, and a closed client says so', async (t) => {
   const none = clientOf(t, { address: '127.0.0.1:1', maxAttempts: 2 });
-  await fails(none.submit('echo'), actord.Unavailable, 'UNAVAILABLE', '');
+  const unreached = await fails(none.submit('echo'), actord.Unavailable, 'UNAVAILABLE', '');
+  assert.match(unreached.message,
+    /^cannot reach the daemon at 127\.0\.0\.1:1: .*is actord running\?$/);
   const client = clientOf(t);
   const pid = await client.submit('probe', '', { method: 'idle' });
   const waiting = caught(client.awaitOutcome(pid));
