@@ -110,8 +110,17 @@ std::vector<std::string> SecondSegments(std::string_view prefix) {
   return texts;
 }
 
-// The part of the path that may be meant, for the end of a message.
-std::string MeantPart(std::string_view path) {
+// The path with the known text that is nearest to its part at `index`, for the
+// end of a message; "": none is near.
+std::string MeantPath(std::vector<std::string> parts, size_t index,
+                      const std::vector<std::string>& known) {
+  parts[index] = identity::NearestName(parts[index], known);
+  if (parts[index].empty()) return "";
+  return absl::StrCat("; did you mean ", absl::StrJoin(parts, "/"), "?");
+}
+
+// The path that may be meant, for the end of a message.
+std::string Meant(std::string_view path) {
   static const auto& tops = *new std::vector<std::string>{
       "processes", "yields",  "calls",       "links",
       "events",    "history", "publications"};
@@ -122,7 +131,7 @@ std::string MeantPart(std::string_view path) {
   constexpr size_t kSecond = 4;
   if (parts.size() <= kTop || parts[1] != "v1") return "";
   if (std::find(tops.begin(), tops.end(), parts[kTop]) == tops.end()) {
-    return identity::DidYouMean(parts[kTop], tops);
+    return MeantPath(parts, kTop, tops);
   }
   if (parts.back().empty()) return ": leave out the slash at its end";
   if (parts.size() <= kSecond) return "";
@@ -131,7 +140,7 @@ std::string MeantPart(std::string_view path) {
       seconds.end()) {
     return "";  // the mistake is elsewhere
   }
-  return identity::DidYouMean(parts[kSecond], seconds);
+  return MeantPath(parts, kSecond, seconds);
 }
 
 // The route; null: `refusal` is the answer.
@@ -183,7 +192,7 @@ absl::StatusOr<std::optional<absl::Duration>> TakeWait(
 }  // namespace
 
 AdminAnswer NoSuchRoute(std::string_view path) {
-  const std::string meant = MeantPart(path);
+  const std::string meant = Meant(path);
   return HttpError(kHttpNotFound, "unimplemented",
                    absl::StrCat("there is no such route",
                                 meant.empty() ? ": see /openapi.json" : meant));

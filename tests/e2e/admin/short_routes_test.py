@@ -215,10 +215,10 @@ class ShortRoutesTest(EmptyCase):
                      YIELDS + "t", YIELDS + "t/none"):
             self.assertEqual(api.raw(path).status, 404, path)
         for path, meant in (
-                ("/v1/proceses/counter", '"processes"?'), ("/v1/yeilds", '"yields"?'),
-                (PROCESSES + pid + "/outcom", '"outcome"?'),
-                (PROCESSES + pid + "/mesages/add", '"messages"?'),
-                (YIELDS + "t/reslt", '"result"?'),
+                ("/v1/proceses/counter", " /v1/processes/counter?"), ("/v1/yeilds", " /v1/yields?"),
+                (PROCESSES + pid + "/outcom", f" {PROCESSES}{pid}/outcome?"),
+                (PROCESSES + pid + "/mesages/add", "/messages/add?"),
+                (YIELDS + "t/reslt", "/yields/t/result?"),
                 ("/v1/processes/", "leave out the slash at its end"),
                 ("/v1/fruit", ": see /openapi.json"),
                 ("/v1/processes/1.2.3.4/messages", ": see /openapi.json"),
@@ -233,7 +233,7 @@ class ShortRoutesTest(EmptyCase):
         self.assertLess({"processes", "links", "events"}, tops)
         for top in tops:
             answer = api.raw(f"/v1/{top}s")
-            self.assertTrue(answer.json["message"].endswith(f'"{top}"?'), answer)
+            self.assertTrue(answer.json["message"].endswith(f" /v1/{top}?"), answer)
         for path, meant in ((PROCESSES + "conter", '"counter"?'),
                             (PROCESSES + "counter?methd=x", '"method"?'),
                             (PROCESSES + "counter?method=rnu", '"run"?')):
