@@ -116,7 +116,7 @@ std::string_view Hint(std::string_view reason) {
 
 std::string Describe(const absl::Status& status) {
   const ErrorDetails details = DetailsOf(status);
-  std::string text = OneLine(status.message());
+  std::string text = OneLine(std::string(status.message()));
   if (text.empty() && status.code() == absl::StatusCode::kUnimplemented) {
     // gRPC's answer to a call that a server does not know.
     text = "the daemon does not have this call: it is older than this actorctl";

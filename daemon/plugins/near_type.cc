@@ -42,8 +42,7 @@ std::vector<std::string> MethodsIn(const runtime::Catalog& catalog,
 }
 
 // For the end of a message: `are` and the names, or as many as a reader reads.
-std::string Enumerate(std::string_view are,
-                      absl::Span<const std::string> names) {
+std::string Enumerate(const char* are, absl::Span<const std::string> names) {
   constexpr size_t kMost = 10;
   if (names.empty()) return "";
   const size_t shown = std::min(names.size(), kMost);

@@ -146,7 +146,7 @@ std::vector<ConfigValue> ReadConfigEnvironment(const Environment& environment) {
 }
 
 std::vector<std::string> DoubtVariables(const std::vector<std::string>& names) {
-  constexpr std::string_view kPrefix = "ACTORD_";
+  const std::string kPrefix = "ACTORD_";
   // Those that Kubernetes sets for a service of the name actord.
   const auto is_of_a_service = [](std::string_view rest) {
     return rest == "PORT" || rest.starts_with("SERVICE_") ||
