@@ -192,6 +192,12 @@ absl::Status SetAddress(const Typed& typed, const Environment& environment,
                       std::string(status.message()));
   }
   if (options.address != named.context.address) {
+    if (!named.context.token_file.empty() || !named.context.tls.ca.empty()) {
+      options.left_out = "the token and TLS of " + named.origin + " are for " +
+                         named.context.address + ", and " +
+                         (is_typed ? "--address" : "$ACTORD_ADDRESS") +
+                         " names " + options.address;
+    }
     named.context.token_file.clear();
     named.context.tls = {};
   }

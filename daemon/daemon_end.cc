@@ -104,7 +104,12 @@ void Daemon::EndFailedStart(const absl::Status& why) {
 ExitStatus Daemon::Run() {
   shutdown_.WaitForRequest();
   Enter(Phase::kProcesses, kExitDrainTimeout);
-  logger_.Info("ending: new processes are refused");
+  logger_.Info(absl::StrCat(
+      "ending: new processes are refused; ", runtime_->Stats().processes_live,
+      " live processes may go on for at most ",
+      absl::FormatDuration(config_.drain_timeout),
+      " (drain_timeout) or the deadline of the request; another SIGTERM, or "
+      "\"actorctl shutdown --mode now\", ends them at once"));
   if (service_reports_ != nullptr) service_reports_->Ending(deadline_.left());
   if (store_watch_ != nullptr) store_watch_->Stop();
   if (limit_watch_ != nullptr) limit_watch_->Stop();

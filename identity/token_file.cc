@@ -43,8 +43,14 @@ absl::Status FileError(int error, const std::string& path,
 absl::StatusOr<Descriptor> OpenTokenFile(const std::string& path) {
   Descriptor file(
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file.is_open()) return FileError(errno, path, "cannot be opened");
-  return file;
+  if (file.is_open()) return file;
+  absl::Status status = FileError(errno, path, "cannot be opened");
+  if (!absl::IsPermissionDenied(status)) return status;
+  return absl::PermissionDeniedError(absl::StrCat(
+      status.message(), "; the program runs as the user ", geteuid(),
+      ", who must be able to read it, for example through its group: chgrp "
+      "GROUP ",
+      path, " and chmod 0640 ", path));
 }
 
 absl::Status CheckTokenFile(const struct stat& status, uid_t reader,

@@ -356,6 +356,7 @@ RuntimeStats Runtime::Core::Stats() const {
   stats.workers = options.workers;
   scheduler.AddTo(stats);
   stats.processes_live = LiveProcesses();
+  stats.of_limited_types = processes.type_limits().Uses();
   // The order of the reads: the total of dead letters, then the kept letters,
   // then the forgotten, resent and dropped letters. So a letter that changes
   // its place meanwhile is never missing from the sum.

@@ -78,6 +78,10 @@ ExitStatus Invocation::Fail(const absl::Status& status,
   } else {
     Complain(subject + Describe(status));
   }
+  if (!options_.left_out.empty() &&
+      (is_unreached || absl::IsUnauthenticated(status))) {
+    Complain(options_.left_out);
+  }
   for (const FieldViolation& violation : details.field_violations) {
     // For a single wrong field the message has said it already.
     if (violation.description == status.message()) continue;

@@ -43,6 +43,9 @@ struct GlobalOptions {
   // Deadline of the whole command.
   std::optional<absl::Duration> timeout;
   Format format = Format::kTable;
+  // Why the token and the TLS files of the context in use do not count; "":
+  // they count, or there are none.
+  std::string left_out = {};
 
   [[nodiscard]] Endpoint endpoint() const { return {address, token, tls}; }
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "client/calls/listening.h"
+#include "client/cli/errors/unreached.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
@@ -85,6 +86,13 @@ ExitStatus RunShutdown(Invocation& invocation, const ShutdownOptions& options) {
   }
   const auto response =
       invocation.client().Shutdown(request, invocation.Waiting());
+  if (IsDeadlineOfCall(response.status())) {
+    invocation.Complain(
+        "no answer within --timeout, and the daemon may still drain: "
+        "\"actorctl status\" shows its state, and \"actorctl shutdown --mode "
+        "now\" ends it at once");
+    return ExitStatus::kDeadline;
+  }
   if (!response.ok()) return invocation.Fail(response.status());
   const std::string ended = WithThousands(response->ended_count());
   const std::string forced = WithThousands(response->forced_count());

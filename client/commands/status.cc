@@ -145,15 +145,26 @@ std::string MemoryText(const v1::Resources& resources) {
          "; work is refused from 85 % on)";
 }
 
-// "1.5 of 4 processors busy in the last second (38 %), 3m12s since the start".
+// "1.50 of 4 processors busy with actord in the last second (38 %), 3m12s of
+// processor time since the start".
 std::string ProcessorText(const v1::Resources& resources) {
   const double cpus = std::max<double>(resources.cpus(), 1);
   return absl::StrFormat(
-      "%.2f of %d processors busy in the last second "
-      "(%.0f %%), %s of processor time since the start",
+      "%.2f of %d processors busy with actord in the last "
+      "second (%.0f %%), %s of processor time since the start",
       resources.cpu_busy(), static_cast<int>(resources.cpus()),
       resources.cpu_busy() / cpus * 100,
       ShortDuration(ToDuration(resources.cpu_time())));
+}
+
+// "load 2.30 on 2 processors in the last minute; 22 GiB of 24 GiB of ...".
+std::string MachineText(const v1::Resources& resources) {
+  return absl::StrFormat(
+      "load %.2f on %d processors in the last minute; %s of %s of memory "
+      "available",
+      resources.machine_load(), static_cast<int>(resources.cpus()),
+      ShortBytes(resources.machine_memory_available_bytes()),
+      ShortBytes(resources.machine_memory_bytes()));
 }
 
 // The fields about the machine; none from an older daemon.
@@ -162,6 +173,9 @@ Fields MachineFields(const v1::GetStatusResponse& status) {
   const v1::Resources& resources = status.resources();
   Fields fields = {{"Memory", MemoryText(resources)},
                    {"Processors", ProcessorText(resources)}};
+  if (resources.has_machine_load()) {
+    fields.emplace_back("Machine", MachineText(resources));
+  }
   if (resources.has_store_disk_free_bytes()) {
     fields.emplace_back(
         "Disk of the store",

@@ -253,7 +253,8 @@ Roles:
   worker    takes external commands and completes them
   operator  sees as a client, completes external commands, cancels and terminates
             processes, resends and drops dead letters
-  admin     all of this; loads plugins, reloads the configuration, shuts down
+  admin     all of this; loads plugins, sets the log level, makes backups, cuts
+            clients, shuts down
 
 A PATTERN is a name, or a prefix that ends in *. Without patterns a token has all that its
 role permits. Several tokens may have one name: to rotate a token, make a new one, hand it
@@ -264,7 +265,7 @@ key of the section quotas in the configuration. If several tokens of one name se
 quota, the last one in the file decides.
 
 Examples:
-  TOKEN=$(actorctl token new --file tokens.toml --name billing --role client)
+  actorctl token new --file tokens.toml --name billing --role client > billing.token
   actorctl token new --file tokens.toml --name shop --role client --expires 90d \
     --submit order --submit 'invoice.*' --quota streams=5 --quota processes=1000
   actorctl token new --file tokens.toml --name ops --role operator -o json

@@ -211,10 +211,8 @@ ProcessWatchOptions WatchPrinter::Options() {
   watch.on_broken = [this](const absl::Status& why, absl::Duration delay) {
     broken_ = true;
     last_break_ = why;
-    invocation_.Complain(
-        "no connection to the daemon at " +
-        DescribeUnreached(invocation_.options().endpoint(), why) +
-        "; trying again in " + ShortDuration(delay));
+    invocation_.Complain(DescribeBreak(invocation_.options().endpoint(), why) +
+                         "; trying again in " + ShortDuration(delay));
   };
   return watch;
 }

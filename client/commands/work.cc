@@ -159,7 +159,33 @@ Item ReportItem(const TaskReport& report) {
 // The same complaint about a connection is not repeated before this time.
 constexpr absl::Duration kSameComplaintPause = absl::Minutes(1);
 
+// The program that `exec` names, if it begins with the plain name of one and
+// the shell does not find it; else "".
+std::string MissingProgram(const std::string& exec,
+                           Cancellation& cancellation) {
+  const std::string word = exec.substr(0, exec.find_first_of(" \t\n"));
+  if (word.empty() ||
+      word.find_first_of("$`\"'\\;&|<>(){}*?[]=~#!") != std::string::npos) {
+    return "";
+  }
+  const auto end =
+      RunChild({.command = "command -v -- \"$ACTORD_PROGRAM\" >/dev/null 2>&1",
+                .environment = {"ACTORD_PROGRAM=" + word},
+                .input = "",
+                .max_output_bytes = kMaxInputBytes},
+               cancellation);
+  return end.ok() && end->exit_status != 0 && !end->cancelled ? word : "";
+}
+
 ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
+  // Otherwise each task would lose all of its attempts.
+  if (const std::string missing =
+          MissingProgram(options.exec, invocation.environment().cancellation);
+      !missing.empty()) {
+    return invocation.Fail(
+        UsageError("--exec: " + OneLine(missing) +
+                   ": there is no such program, or it is not executable"));
+  }
   ListWriter writer(invocation.out(), invocation.style(),
                     {{.heading = "END"},
                      {.heading = "COMMAND"},
@@ -182,8 +208,7 @@ ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
   worker_options.on_broken = [&](const absl::Status& why,
                                  absl::Duration delay) {
     const std::string text =
-        "no connection to the daemon at " +
-        DescribeUnreached(invocation.options().endpoint(), why);
+        DescribeBreak(invocation.options().endpoint(), why);
     if (text == said && absl::Now() - said_at < kSameComplaintPause) return;
     said = text;
     said_at = absl::Now();
@@ -212,6 +237,7 @@ Exit status of PROGRAM:
   0      done; the process gets the result
   65     failed for good; the process gets the error FAILED_PRECONDITION
   other  failed; retried, here or elsewhere, until the attempts run out
+A program that is missing when work starts is a usage error, and no task is taken.
 The last line of its standard error is the error message. Its environment holds
 ACTORD_TASK_COMMAND, _TOKEN, _IDEMPOTENCY_KEY, _PID, _ATTEMPT, _MAX_ATTEMPTS and
 _CONTENT_TYPE. A task may run more than once, each time with the same idempotency key: pass

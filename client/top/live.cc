@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "client/calls/error.h"
+#include "client/cli/errors/unreached.h"
 #include "client/top/keys.h"
 #include "client/top/layout.h"
 #include "client/top/sampler.h"
@@ -276,6 +278,11 @@ void Live::ReadNews() {
 
 void Live::ReadSample(absl::StatusOr<Sample> sample) {
   link_.state = sample.status();
+  if (absl::IsUnavailable(link_.state) &&
+      DetailsOf(link_.state).reason.empty()) {
+    link_.state = absl::UnavailableError(
+        DescribeBreak(invocation_.options().endpoint(), link_.state));
+  }
   if (!sample.ok()) return;
   // The sampler continues with the earlier request; its samples are dropped.
   if (view_.paused() && model_.known()) return;

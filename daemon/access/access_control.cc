@@ -341,7 +341,8 @@ absl::Status AccessControl::Refuse(const Refused& refused, absl::Status why,
   }
   refusals_.Say({.token_id = refused.token_id,
                  .reason = reason,
-                 .method = refused.method},
+                 .method = refused.method,
+                 .observed = !enforces},
                 absl::StrCat(std::string(refused.method), " of ", by,
                              enforces ? " refused: " : " would be refused: ",
                              why.message(), " (", reason, ")"));

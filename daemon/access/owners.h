@@ -79,7 +79,11 @@ class OwnerLabels {
   template <typename Proto>
   void Write(runtime::Owner owner, Proto* proto) const {
     if (owners_ == nullptr || owner == runtime::Owner::kNobody) return;
-    proto->set_owner(owners_->NameOf(owner));
+    proto->set_owner(NameOf(owner));
+  }
+  // "" if nothing is written.
+  [[nodiscard]] std::string NameOf(runtime::Owner owner) const {
+    return owners_ == nullptr ? std::string() : owners_->NameOf(owner);
   }
 
  private:

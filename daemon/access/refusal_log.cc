@@ -30,10 +30,11 @@ void RefusalLog::Say(const Kind& kind, std::string_view text) {
   uint64_t unsaid = 0;
   {
     const absl::MutexLock lock(&mutex_);
-    Spaced& spaced = Find(
-        absl::StrCat(std::string(kind.token_id), " ", std::string(kind.reason),
-                     " ", std::string(kind.method)),
-        now_ns);
+    Spaced& spaced =
+        Find(absl::StrCat(
+                 std::string(kind.token_id), " ", std::string(kind.reason), " ",
+                 std::string(kind.method), kind.observed ? " observed" : ""),
+             now_ns);
     if (now_ns < spaced.next_ns) {
       ++spaced.unsaid;
       return;

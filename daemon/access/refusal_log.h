@@ -1,5 +1,6 @@
 // The log of refused calls, which strangers can cause at any rate: at most one
-// line in a minute for each token, reason and method. The next line of that
+// line in a minute for each token, reason and method, and apart for calls that
+// are served nevertheless. The next line of that
 // kind says how many refusals were not logged.
 //
 // Bounds: the log remembers kMaxKinds kinds of refusals. Beyond that, all
@@ -33,6 +34,8 @@ class RefusalLog {
     std::string_view token_id;
     std::string_view reason;
     std::string_view method;
+    // The call was served nevertheless.
+    bool observed = false;
   };
   void Say(const Kind& kind, std::string_view text);
 

@@ -34,7 +34,7 @@ void WriteLimitUse(const LimitWatch::State& state,
                    v1::GetStatusResponse* response) {
   for (const LimitWatch::Limit& limit : state.limits) {
     v1::LimitUse* const use = response->add_limit_use();
-    use->set_name(limit.use.row->name);
+    use->set_name(LimitUseName(limit.use));
     use->set_setting(limit.use.row->setting);
     use->set_unit(limit.use.row->unit);
     if (limit.use.used.has_value()) use->set_used(*limit.use.used);
@@ -57,6 +57,14 @@ void WriteResources(const LimitWatch::State& state, v1::Resources* resources) {
       ToProtoDuration(absl::Nanoseconds(static_cast<int64_t>(own.cpu_ns)));
   resources->set_cpu_busy(state.cpu_busy);
   resources->set_cpus(static_cast<uint32_t>(own.cpus));
+  const MachineUse machine = ReadMachineUse();
+  if (machine.load.has_value()) resources->set_machine_load(*machine.load);
+  if (machine.memory_bytes.has_value()) {
+    resources->set_machine_memory_bytes(*machine.memory_bytes);
+  }
+  if (machine.memory_free_bytes.has_value()) {
+    resources->set_machine_memory_available_bytes(*machine.memory_free_bytes);
+  }
   if (own.store_disk_free_bytes.has_value()) {
     resources->set_store_disk_free_bytes(*own.store_disk_free_bytes);
   }

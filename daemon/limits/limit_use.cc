@@ -14,13 +14,13 @@ constexpr LimitRow kProcesses = {
     .setting = "limits.max_processes or store.max_processes",
     .unit = "processes",
     .at_limit = "new processes are refused with PROCESS_LIMIT",
-    .remedy = "actorctl ps --type shows which type grows"};
+    .remedy = "actorctl plugin list counts the processes of each plugin"};
 constexpr LimitRow kProcessTypes = {
     .name = "processes of a type",
     .setting = "limits.max_processes_per_type",
     .unit = "processes",
     .at_limit = "new processes of a type are refused with PROCESS_LIMIT",
-    .remedy = "actorctl ps --type shows the processes of a type"};
+    .remedy = "actorctl ps --type TYPE lists them"};
 constexpr LimitRow kMailboxes = {
     .name = "mailboxes",
     .setting = "limits.max_mailbox_messages or limits.max_mailbox_bytes",
@@ -135,10 +135,11 @@ LimitUse Counted(const LimitRow& row, uint64_t used, uint64_t max,
           .is_full = used >= max};
 }
 
-LimitUse OfEach(const LimitRow& row, uint64_t refused) {
+LimitUse OfEach(const LimitRow& row, uint64_t refused,
+                std::optional<uint64_t> max = std::nullopt) {
   return {.row = &row,
           .used = std::nullopt,
-          .max = std::nullopt,
+          .max = max,
           .refused = refused,
           .is_full = false};
 }
@@ -156,9 +157,9 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
   std::vector<LimitUse> uses = {
       Counted(kProcesses, live, limits.max_processes,
               of_runtime.refused_processes),
-      OfEach(kProcessTypes, of_runtime.refused_processes_of_type),
-      OfEach(kMailboxes, of_runtime.refused_mailbox),
-      OfEach(kYields, of_runtime.refused_yields),
+      OfEach(kMailboxes, of_runtime.refused_mailbox,
+             limits.max_mailbox_messages),
+      OfEach(kYields, of_runtime.refused_yields, limits.max_yields),
       OfEach(kExternalYields, of_runtime.refused_external),
       OfEach(kProcessesOfClient, of_runtime.refused_processes_of_owner),
       OfEach(kMailboxesOfClient, of_runtime.refused_mailbox_of_owner),
@@ -174,6 +175,14 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
       OfEach(kOfAddress, of_daemon.connection_address_limit),
       OfEach(kDescriptors, of_daemon.connection_descriptor_limit),
       OfEach(kUnread, of_daemon.unread_answers_limit)};
+  std::vector<LimitUse> of_types;
+  for (const runtime::LimitedType& type : of_runtime.of_limited_types) {
+    of_types.push_back(
+        Counted(kProcessTypes, type.live, type.max, type.refused));
+    of_types.back().type = type.name;
+  }
+  if (of_types.empty()) of_types.push_back(OfEach(kProcessTypes, 0));
+  uses.insert(uses.begin() + 1, of_types.begin(), of_types.end());
   for (LimitUse& use : uses) {
     if (use.row != &kMemory) continue;
     use.is_full = sources.is_memory_low;
@@ -186,6 +195,11 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
     uses.back().is_full = *sources.is_store_full;
   }
   return uses;
+}
+
+std::string LimitUseName(const LimitUse& use) {
+  return use.type.empty() ? use.row->name
+                          : absl::StrCat("processes of type ", use.type);
 }
 
 std::string LimitUseText(const LimitUse& use) {

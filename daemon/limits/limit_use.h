@@ -33,8 +33,10 @@ struct LimitRow {
 
 struct LimitUse {
   const LimitRow* row = nullptr;
+  std::string type = {};  // of the limit of one process type
   // nullopt: a limit of each process, or of each client.
   std::optional<uint64_t> used;
+  // nullopt: the limit differs between them, or is not a number of `unit`.
   std::optional<uint64_t> max;
   uint64_t refused = 0;  // since the start
   bool is_full = false;  // there is no room at this moment
@@ -55,6 +57,9 @@ struct LimitSources {
 // Always the same rows in the same order, as long as the daemon has a store or
 // has none.
 std::vector<LimitUse> ReadLimitUse(const LimitSources& sources);
+
+// "processes", "processes of type order".
+std::string LimitUseName(const LimitUse& use);
 
 // "1000 of 1000 processes"; without `used`: "37 events refused so far".
 std::string LimitUseText(const LimitUse& use);

@@ -72,7 +72,7 @@ void LimitWatch::Look(const LimitUse& use, Seen& seen) {
     seen.refused_before = refused_before;
     if (row.is_logged_elsewhere) return;
     logger_.Warning(
-        absl::StrCat("the limit of ", row.name,
+        absl::StrCat("the limit of ", LimitUseName(use),
                      " is reached: ", LimitUseText(use), "; ", row.at_limit,
                      row.is_fixed ? std::string("; ")
                                   : absl::StrCat(". Raise ", row.setting, "; "),
@@ -87,9 +87,10 @@ void LimitWatch::Look(const LimitUse& use, Seen& seen) {
   const absl::Duration reached =
       absl::Nanoseconds(seen.last_hit_ns - seen.full_since_ns);
   logger_.Info(absl::StrCat(
-      "the limit of ", row.name, " is no longer reached: ", LimitUseText(use),
-      "; it had refused ", use.refused - seen.refused_before, " ", row.unit,
-      " in ", absl::FormatDuration(absl::Trunc(reached, absl::Seconds(1)))));
+      "the limit of ", LimitUseName(use),
+      " is no longer reached: ", LimitUseText(use), "; it had refused ",
+      use.refused - seen.refused_before, " ", row.unit, " in ",
+      absl::FormatDuration(absl::Trunc(reached, absl::Seconds(1)))));
 }
 
 LimitWatch::State LimitWatch::Now() const {
@@ -112,7 +113,7 @@ std::vector<std::string> LimitWatch::Notes() const {
   std::vector<std::string> notes;
   for (const Limit& limit : Now().limits) {
     if (limit.full_since_unix_ns == 0 || limit.use.row->has_own_note) continue;
-    notes.push_back(absl::StrCat("the limit of ", limit.use.row->name,
+    notes.push_back(absl::StrCat("the limit of ", LimitUseName(limit.use),
                                  " is reached: ", LimitUseText(limit.use), "; ",
                                  limit.use.row->at_limit));
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <string>
 
 namespace actord::daemon {
 
@@ -27,6 +28,25 @@ OwnUse ReadOwnUse() {
     own.cpu_ns = ns(use.ru_utime) + ns(use.ru_stime);
   }
   return own;
+}
+
+MachineUse ReadMachineUse() {
+  MachineUse machine;
+  std::ifstream loadavg("/proc/loadavg");
+  if (double load = 0; loadavg >> load) machine.load = load;
+  std::ifstream meminfo("/proc/meminfo");
+  std::string name;
+  std::string unit;
+  for (uint64_t kib = 0;
+       meminfo >> name >> kib && std::getline(meminfo, unit);) {
+    constexpr uint64_t kBytesPerKib = 1024;
+    if (name == "MemTotal:") machine.memory_bytes = kib * kBytesPerKib;
+    if (name == "MemAvailable:") {
+      machine.memory_free_bytes = kib * kBytesPerKib;
+      break;
+    }
+  }
+  return machine;
 }
 
 }  // namespace actord::daemon

@@ -1,4 +1,4 @@
-// The daemon's own use of its machine.
+// The daemon's own use of its machine, and that of all programs.
 //
 // Thread-safety: any thread.
 #pragma once
@@ -21,5 +21,15 @@ struct OwnUse {
   std::optional<uint64_t> store_disk_free_bytes;
 };
 OwnUse ReadOwnUse();
+
+// What all programs of the machine use together; nullopt: not known.
+struct MachineUse {
+  // Threads that ran or waited for a processor or a disk, a mean over a minute.
+  std::optional<double> load;
+  std::optional<uint64_t> memory_bytes;
+  // Memory that programs could have without swapping.
+  std::optional<uint64_t> memory_free_bytes;
+};
+MachineUse ReadMachineUse();
 
 }  // namespace actord::daemon

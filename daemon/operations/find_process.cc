@@ -8,6 +8,28 @@
 
 namespace actord::daemon {
 
+namespace {
+
+// For the end of a message: how to name a process of another owner that holds
+// the name. "": none does, or the call does not see it.
+std::string OfOtherOwners(const runtime::Runtime& runtime, const Access& access,
+                          const std::string& name) {
+  constexpr size_t kMostNames = 100;
+  if (access.sees() != runtime::Owner::kAny) return "";
+  const OwnerLabels labels = access.owner_labels();
+  for (const auto& entry :
+       runtime.ListNames(name, 0, kMostNames, access.sees()).names) {
+    if (entry.name != name) continue;
+    const std::string owner(labels.NameOf(entry.owner));
+    if (owner.empty()) continue;
+    return absl::StrCat("; the owner ", owner, " has a process of this name: @",
+                        name, "@", owner);
+  }
+  return "";
+}
+
+}  // namespace
+
 absl::StatusOr<runtime::Pid> Resolve(const runtime::Runtime& runtime,
                                      const Access& access,
                                      const Address& address) {
@@ -26,9 +48,11 @@ absl::StatusOr<runtime::Pid> ResolveOrSuggest(const runtime::Runtime& runtime,
   const std::optional<runtime::Owner> owner =
       address.owner ? access.FindOwner(*address.owner) : access.owner();
   if (!owner) return pid;
-  // Names of other owners are no help, and must not be told.
-  const std::string meant = identity::DidYouMean(
-      address.name, runtime.NamesNear(address.name, *owner));
+  std::string meant = OfOtherOwners(runtime, access, address.name);
+  if (meant.empty()) {
+    meant = identity::DidYouMean(address.name,
+                                 runtime.NamesNear(address.name, *owner));
+  }
   if (meant.empty()) return pid;
   return runtime::Error(pid.status().code(), runtime::ReasonOf(pid.status()),
                         absl::StrCat(pid.status().message(), meant));

@@ -171,7 +171,8 @@ absl::StatusOr<handlers::UniqueFd> LoadedPlugins::OpenAllowed(
     return Error(absl::StatusCode::kFailedPrecondition,
                  reason::kPluginLoadThreadsOff,
                  "plugins.directories (--plugin-dir) is empty; only plugins "
-                 "in one of its directories are loaded at run time");
+                 "in one of its directories are loaded at run time. Start the "
+                 "daemon with it; processes in quarantine wait meanwhile");
   }
   if (path.empty() || path.size() > kMaxPathBytes) {
     return Invalid(reason::kInvalidField,

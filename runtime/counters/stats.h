@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/counters/counter_table.h"
@@ -21,6 +22,14 @@ struct WorkerStats {
   uint64_t ready = 0;  // processes in its queue, of all levels
 };
 
+// A process type with a limit on its live processes.
+struct LimitedType {
+  std::string name;
+  uint64_t live = 0;
+  uint64_t max = 0;
+  uint64_t refused = 0;  // processes, since the start
+};
+
 // Counters since the start, and sizes now: one field for each row of
 // counter_table.h. Each value is exact, but for a worker's turns
 // (worker_counters.h). The values are not of the same instant.
@@ -30,6 +39,7 @@ struct RuntimeStats {
   uint32_t incarnation = 0;
   int workers = 0;
   std::vector<WorkerStats> of_workers;
+  std::vector<LimitedType> of_limited_types;  // by name
 
 #define ACTORD_STAT(member, ...) uint64_t member = 0;
   ACTORD_COUNTERS(ACTORD_STAT, ACTORD_STAT, ACTORD_STAT)

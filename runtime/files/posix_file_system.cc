@@ -189,7 +189,8 @@ class PosixFileSystem final : public FileSystem {
     if (error == EWOULDBLOCK) {
       return absl::FailedPreconditionError(
           absl::StrCat(path, " is in use by another program", holder,
-                       ": stop it, or use another directory"));
+                       ": stop it, or use another directory. (actorctl "
+                       "backup copies the store of a daemon that runs)"));
     }
     return IoError(error, "flock", path);
   }

@@ -6,13 +6,16 @@
 // performance-notes: Rare code moved out.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "runtime/counters/stats.h"
 #include "runtime/process/catalog.h"
 #include "runtime/system/assert.h"
 #include "runtime/system/atomic.h"
@@ -48,6 +51,21 @@ class TypeLimits {
     }
   }
 
+  // The types that have a limit, by name.
+  [[nodiscard]] std::vector<LimitedType> Uses() const {
+    std::vector<LimitedType> uses;
+    for (const auto& [name, count] : counts_) {
+      uses.push_back({name, count->live.load(std::memory_order_relaxed),
+                      count->max,
+                      count->refused.load(std::memory_order_relaxed)});
+    }
+    std::sort(uses.begin(), uses.end(),
+              [](const LimitedType& a, const LimitedType& b) {
+                return a.name < b.name;
+              });
+    return uses;
+  }
+
   // Precondition: the type has a limit.
   [[nodiscard]] size_t MaxOf(const ProcessType& type) const {
     const Count* const count = Find(&type);
@@ -62,6 +80,7 @@ class TypeLimits {
     // Never above `max`, not even for a moment: a refused process must not
     // cause the refusal of another process, for which there is room by then.
     Atomic<size_t> live{0};
+    Atomic<uint64_t> refused{0};
   };
 
   // (Not inlined: without limits their look-up would cost a spawn and an end
@@ -72,7 +91,10 @@ class TypeLimits {
     // Relaxed: no other data depends on the count.
     size_t live = Unpriced(count->live).load(std::memory_order_relaxed);
     do {
-      if (live >= count->max) return false;
+      if (live >= count->max) {
+        count->refused.fetch_add(1, std::memory_order_relaxed);
+        return false;
+      }
     } while (!count->live.compare_exchange_weak(live, live + 1,
                                                 std::memory_order_relaxed));
     return true;

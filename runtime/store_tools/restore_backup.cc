@@ -92,8 +92,9 @@ absl::StatusOr<BackupManifest> ReadManifest(const std::string& backup,
                          OpenMode::kRead);
   if (absl::IsNotFound(file.status())) {
     return absl::NotFoundError(absl::StrCat(
-        backup, " is no complete backup: it has no file ",
-        ToAbsl(kManifestName), ", which is written last. Use another backup"));
+        backup, " is no complete backup, or does not exist: there is no file ",
+        ToAbsl(kManifestName),
+        " in it, which is written last. Use another backup"));
   }
   if (!file.ok()) return file.status();
   const absl::StatusOr<std::string> text = ReadAll(**file, kMostManifestBytes);

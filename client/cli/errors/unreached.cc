@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "client/calls/error.h"
 #include "client/output/text.h"
 
 namespace actord::client {
@@ -105,7 +106,8 @@ std::string WhyNotUnderstood(const Endpoint& endpoint,
                        ? "; if the daemon requires a certificate, give "
                          "--tls-certificate and --tls-key"
                        : "; if the daemon does not accept the certificate, "
-                         "give one of an authority in its tls.client_ca");
+                         "give one that is valid now, of an authority in its "
+                         "tls.client_ca");
 }
 
 struct Reason {
@@ -130,6 +132,16 @@ std::string DescribeUnreached(const Endpoint& endpoint,
                               const absl::Status& status) {
   return absl::StrCat(endpoint.address, ": ",
                       FindReason(endpoint, status).text);
+}
+
+std::string DescribeBreak(const Endpoint& endpoint,
+                          const absl::Status& status) {
+  if (DetailsOf(status).reason.empty()) {
+    return "no connection to the daemon at " +
+           DescribeUnreached(endpoint, status);
+  }
+  return absl::StrCat("the daemon at ", endpoint.address,
+                      " refuses: ", OneLine(std::string(status.message())));
 }
 
 bool IsDeadlineOfCall(const absl::Status& status) {

@@ -15,6 +15,10 @@ namespace actord::client {
 std::string DescribeUnreached(const Endpoint& endpoint,
                               const absl::Status& status);
 
+// For a stream that will be opened again: "no connection to the daemon at
+// ADDRESS: the reason", or "the daemon at ADDRESS refuses: the reason".
+std::string DescribeBreak(const Endpoint& endpoint, const absl::Status& status);
+
 // The deadline of the client has passed, and nothing has answered.
 bool IsDeadlineOfCall(const absl::Status& status);
 

@@ -97,17 +97,14 @@ class TriedWriter {
   void Add(const v1::RetryQuarantineResponse& response) {
     for (const auto& tried : response.tried()) {
       any_stays_ |= !tried.has_left();
-      writer_.Add(
-          {.json = [&] { return ToJson(tried); },
-           .name = [&] { return tried.pid(); },
-           .cells =
-               [&] {
-                 return std::vector<std::string>{
-                     tried.pid(), tried.has_left() ? "LEFT" : "STAYS",
-                     tried.has_left()
-                         ? "-"
-                         : OneLine(tried.reason(), kQuarantineReasonWidth)};
-               }});
+      writer_.Add({.json = [&] { return ToJson(tried); },
+                   .name = [&] { return tried.pid(); },
+                   .cells =
+                       [&] {
+                         return std::vector<std::string>{
+                             tried.pid(), tried.has_left() ? "LEFT" : "STAYS",
+                             tried.has_left() ? "-" : OneLine(tried.reason())};
+                       }});
     }
     writer_.EndPage();
   }

@@ -108,9 +108,12 @@ class StuckSearch {
                  {.heading = "WHY"}}) {}
 
   absl::Status Run() {
-    absl::Status status = AddYields();
+    absl::Status status = FindYields();
     if (status.ok()) status = AddCalls();
     if (status.ok()) status = AddQuarantined();
+    // Behind what is rarer.
+    for (const StuckProcess& stuck : yields_) Write(stuck);
+    writer_.EndPage();
     for (const v1::ProcessState state :
          {v1::PROCESS_STATE_BLOCKED, v1::PROCESS_STATE_RUNNING,
           v1::PROCESS_STATE_READY}) {
@@ -132,7 +135,7 @@ class StuckSearch {
   }
 
   // A list of yields is sorted, so the first that is too young ends it.
-  absl::Status AddYields() {
+  absl::Status FindYields() {
     v1::ListYieldsRequest request;
     request.set_page_size(kMaxPageSize);
     do {
@@ -141,20 +144,16 @@ class StuckSearch {
       if (!response.ok()) return response.status();
       for (const v1::Yield& yield : response->yields()) {
         const absl::Time since = ToTime(yield.create_time());
-        if (since > latest_) {
-          writer_.EndPage();
-          return absl::OkStatus();
-        }
+        if (since > latest_) return absl::OkStatus();
         if (!IsOfType(yield.process_type())) continue;
         explained_.insert(yield.pid());
         graph_.AddCommand(yield.pid(), OneLine(yield.command(), kForeignWidth));
-        Write({.pid = yield.pid(),
-               .process_type = yield.process_type(),
-               .what = "YIELD",
-               .since = since,
-               .why = WhyYieldWaits(yield, now_)});
+        yields_.push_back({.pid = yield.pid(),
+                           .process_type = yield.process_type(),
+                           .what = "YIELD",
+                           .since = since,
+                           .why = WhyYieldWaits(yield, now_)});
       }
-      writer_.EndPage();
       request.set_page_token(response->next_page_token());
     } while (!request.page_token().empty());
     return absl::OkStatus();
@@ -304,6 +303,7 @@ class StuckSearch {
   // Processes whose wait for a command or an answer has a line.
   absl::flat_hash_set<std::string> explained_;
   CallGraph graph_;
+  std::vector<StuckProcess> yields_;
   std::vector<v1::Process> suspects_;
   uint64_t unseen_ = 0;
 };

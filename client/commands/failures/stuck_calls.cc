@@ -60,15 +60,16 @@ StuckProcess Owing(const std::string& pid,
     since = std::min(since, ToTime(call.create_time()));
   }
   const bool is_one = calls.size() == 1;
-  return {
-      .pid = pid,
-      .process_type = calls.front().callee_type(),
-      .what = "OWES",
-      .since = since,
-      .why = absl::StrCat(CountedNoun(calls.size(), "program"), " outside ",
-                          is_one ? "waits" : "wait", " for its answer; the ",
-                          is_one ? "call" : "oldest call", " has waited ",
-                          ShortDuration(now - since))};
+  const std::string& name = calls.front().callee_name();
+  return {.pid = pid,
+          .process_type = calls.front().callee_type(),
+          .what = "OWES",
+          .since = since,
+          .why = absl::StrCat(CountedNoun(calls.size(), "program"), " outside ",
+                              is_one ? "waits" : "wait", " for the answer",
+                              name.empty() ? "" : " of @", OneLine(name),
+                              "; the ", is_one ? "call" : "oldest call",
+                              " has waited ", ShortDuration(now - since))};
 }
 
 }  // namespace

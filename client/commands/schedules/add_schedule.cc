@@ -50,6 +50,10 @@ absl::StatusOr<int64_t> Milliseconds(const char* option,
   return absl::ToInt64Milliseconds(*duration);
 }
 
+// The limits of the type schedule.
+constexpr int64_t kLeastEveryMs = 1000;
+constexpr int64_t kMostEveryMs = int64_t{366} * 24 * 3600 * 1000;
+
 // Accepts only text, because the schedule keeps it in JSON.
 absl::StatusOr<std::string> Text(Invocation& invocation, const char* option,
                                  const std::string& argument) {
@@ -107,6 +111,10 @@ absl::StatusOr<Json> InputOf(Invocation& invocation, const AddFlags& flags) {
   } else {
     const auto ms = Milliseconds("--every", flags.every);
     if (!ms.ok()) return ms.status();
+    if (*ms < kLeastEveryMs || *ms > kMostEveryMs) {
+      return UsageError("--every: " + flags.every +
+                        " is not from 1s to 366 days (8784h)");
+    }
     input["every_ms"] = *ms;
   }
   if (!flags.catch_up.empty()) input["catch_up"] = flags.catch_up;

@@ -10,8 +10,9 @@
 namespace actord::client {
 namespace {
 
-// Bash breaks words also at @, : and =, and replaces only what is behind the
-// last of them. No word is expanded on its way.
+// Bash breaks words also at @, : and =, as COMP_WORDBREAKS and hostcomplete
+// say, and replaces only the part behind the break, which it gives as $2. No
+// word is expanded on its way.
 constexpr char kBash[] =
     R"(# bash completion for actorctl; load it with: source <(actorctl completion bash)
 _actorctl() {
@@ -21,16 +22,15 @@ _actorctl() {
   if [[ $line == *[[:space:]] ]]; then words+=(''); fi
   last=${words[${#words[@]} - 1]}
   mapfile -t candidates < <(actorctl __complete "${words[@]:1}" 2>/dev/null)
+  if ((${#candidates[@]} == 0)) && [[ $last == @* ]]; then
+    mapfile -t candidates < <(compgen -P @ -f -- "${last#@}")
+  fi
   COMPREPLY=()
-  before=${last%"${last##*[@:=]}"}
-  if [[ $last != *[@:=]* ]]; then before=; fi
+  before=${last%"$2"}
   for candidate in "${candidates[@]}"; do
     candidate=${candidate%%$'\t'*}
     COMPREPLY+=("${candidate#"$before"}")
   done
-  if ((${#COMPREPLY[@]} == 0)) && [[ $last == @* ]]; then
-    mapfile -t COMPREPLY < <(compgen -f -- "${last#@}")
-  fi
 }
 complete -o default -F _actorctl actorctl
 )";

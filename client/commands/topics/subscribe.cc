@@ -113,10 +113,8 @@ TopicSubscriptionOptions PublicationPrinter::Options() {
                                   absl::Duration delay) {
     broken_ = true;
     last_break_ = why;
-    invocation_.Complain(
-        "no connection to the daemon at " +
-        DescribeUnreached(invocation_.options().endpoint(), why) +
-        "; trying again in " + ShortDuration(delay));
+    invocation_.Complain(DescribeBreak(invocation_.options().endpoint(), why) +
+                         "; trying again in " + ShortDuration(delay));
   };
   return subscription;
 }

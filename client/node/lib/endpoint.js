@@ -15,6 +15,7 @@ const HOST = /^[A-Za-z0-9._-]+$/;
 const MAX_SOCKET_PATH_BYTES = 107;
 // A file with a secret has the mode 0640 at most.
 const FORBIDDEN_MODE = 0o7777 & ~0o640;
+const TOKEN_CHARACTERS = 65;
 const MAX_TOKEN_FILE_BYTES = 4096;
 
 // What Node says of a failed handshake, and what the caller can do.
@@ -161,8 +162,9 @@ function findToken(options) {
     throw new TypeError('give token or tokenFile, not both');
   }
   if (options.token !== undefined) {
-    checkToken(options.token, 'token');
-    return options.token;
+    const token = options.token.trim();
+    checkToken(token, 'token');
+    return token;
   }
   const path = setting(options.tokenFile, 'ACTORD_TOKEN_FILE');
   if (!path) return undefined;
@@ -202,8 +204,9 @@ function readToken(path) {
 function checkToken(token, origin) {
   const match = TOKEN.exec(token);
   if (!match || crc32(Buffer.from(match[1])) !== parseInt(match[2], 16)) {
-    throw new TypeError(`${origin}: must be one token, as actorctl token new prints `
-      + 'it');
+    throw new TypeError(`${origin}: must be one token of ${TOKEN_CHARACTERS} `
+      + 'characters, as actorctl token new prints it, and this has '
+      + `${token.length}`);
   }
 }
 

@@ -145,7 +145,9 @@ export function makeError(message, code, facts = {}) {
   const known = Object.hasOwn(BY_REASON, facts.reason ?? '')
     ? BY_REASON[facts.reason ?? ''] : BY_CODE[code];
   const text = known === DaemonTooOld && !message // the message of gRPC in C++
-    ? 'the daemon does not have this call: it is older than this package' : message;
+    ? 'the daemon does not have this call: it is older than this package'
+    : facts.reason === 'TOKEN_MISSING'
+      ? `${message}; give tokenFile or set ACTORD_TOKEN_FILE` : message;
   return new (known ?? ActordError)(text, { ...facts, code });
 }
 

@@ -13,6 +13,7 @@ import zlib
 _DEFAULT_HOST = "127.0.0.1"
 _DEFAULT_PORT = 7600
 _TOKEN = re.compile(r"(atk_[0-9a-z]{8}_[A-Za-z0-9_-]{43})_([0-9a-f]{8})")
+_TOKEN_CHARACTERS = 65
 _HOST = re.compile(r"[A-Za-z0-9._-]+")
 _MAX_SOCKET_PATH_BYTES = 107
 # A file with a secret has the mode 0640 at most.
@@ -92,6 +93,7 @@ def find(address: str | None, token: str | None, token_file: str | None,
         if token_file:
             token = _read_token(token_file)
     if token is not None:
+        token = token.strip()
         _check_token(token, token_file or "token")
     tls = None
     if not address.startswith("unix:"):
@@ -172,8 +174,9 @@ def _check_token(token: str, origin: str) -> None:
     """The error must not repeat the token."""
     match = _TOKEN.fullmatch(token)
     if not match or zlib.crc32(match[1].encode()) != int(match[2], 16):
-        raise ValueError(f"{origin}: must be one token, as actorctl token new "
-                         "prints it")
+        raise ValueError(f"{origin}: must be one token of {_TOKEN_CHARACTERS} "
+                         "characters, as actorctl token new prints it, and this has "
+                         f"{len(token)}")
 
 
 def _tls(ca: str | None, cert: str | None, key: str | None

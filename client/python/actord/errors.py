@@ -276,6 +276,8 @@ def of_rpc(error: Any, endpoint: Endpoint) -> ActordError:
     if packed is None:
         return make(message, code, "")
     reason, more = _details(packed)
+    if reason == "TOKEN_MISSING":
+        message += "; give token_file= or set ACTORD_TOKEN_FILE"
     return make(message, code, reason, **more)
 
 

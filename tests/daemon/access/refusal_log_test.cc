@@ -38,6 +38,7 @@ TEST_F(RefusalLogTest, SaysEachKindOnceInAMinute) {
     for (int i = 0; i < 100; ++i) {
       log_.Say({"k1", "ROLE_NOT_ALLOWED", "Send"}, "one");
       log_.Say({"k1", "ROLE_NOT_ALLOWED", "Submit"}, "two");
+      log_.Say({"k1", "ROLE_NOT_ALLOWED", "Submit", true}, "observed");
       log_.Say({"k1", "TOKEN_EXPIRED", "Send"}, "three");
       log_.Say({"k2", "ROLE_NOT_ALLOWED", "Send"}, "four");
       log_.Say({"", "TOKEN_INVALID", "Send"}, "five");

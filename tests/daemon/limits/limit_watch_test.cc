@@ -56,7 +56,7 @@ class LimitWatchTest : public ::testing::Test {
   }
   uint64_t FullSince(const std::string& name) {
     for (const LimitWatch::Limit& limit : watch_.Now().limits) {
-      if (limit.use.row->name == name) return limit.full_since_unix_ns;
+      if (LimitUseName(limit.use) == name) return limit.full_since_unix_ns;
     }
     ADD_FAILURE() << "no limit " << name;
     return 0;
@@ -120,6 +120,23 @@ TEST_F(LimitWatchTest, LimitThatIsHitAgainAndAgainIsReachedOnce) {
                                     "events refused so far")));
   Pass(30);
   EXPECT_THAT(log_.TakeLines(), ElementsAre(HasSubstr("no longer reached")));
+}
+
+TEST_F(LimitWatchTest, NamesTheTypeWhoseLimitIsReached) {
+  sources_.of_runtime.of_limited_types = {{"counter", 1, 2, 0},
+                                          {"order", 7, 9, 0}};
+  Pass(1);
+  EXPECT_THAT(log_.Lines(), IsEmpty());
+  EXPECT_EQ(FullSince("processes of type order"), 0u);
+  sources_.of_runtime.of_limited_types[1] = {"order", 9, 9, 3};
+  Pass(1);
+  EXPECT_THAT(log_.TakeLines(),
+              ElementsAre(AllOf(
+                  HasSubstr("the limit of processes of type order is reached: "
+                            "9 of 9 processes"),
+                  HasSubstr("Raise limits.max_processes_per_type"))));
+  EXPECT_NE(FullSince("processes of type order"), 0u);
+  EXPECT_EQ(FullSince("processes of type counter"), 0u);
 }
 
 TEST_F(LimitWatchTest, DormantProcessesTakeNoRoom) {

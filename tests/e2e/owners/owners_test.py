@@ -229,6 +229,11 @@ class NearNames(Tenants):
         self.assertEqual(said(self.alice, "@my-plugn@bob"), nobody)
         self.assertEqual(said(self.admin, "@my-plugn"), nobody)
         self.assertEqual(said(self.admin, "@my-plugn@bob"), meant)
+        self.assertEqual(said(self.admin, "@my-plugin"),
+                         'no process holds the name "my-plugin"; the owner bob has a '
+                         'process of this name: @my-plugin@bob')
+        self.assertEqual(said(self.alice, "@my-plugin"),
+                         'no process holds the name "my-plugin"')
         self.alice.submit("counter", b"1", name="my-plugs")
         self.assertIn('"my-plugs"?', said(self.alice, "@my-plugn"))
         self.assertEqual(said(self.bob, "@my-plugn"), meant)

@@ -169,7 +169,7 @@ class Waiting(FailureCase):
                                        r"\(probe @desk\), which is IDLE: it waits")
 
     def test_a_call_from_outside_is_owed(self):
-        desk = self.actor.submit("probe", method="collect")
+        desk = self.actor.submit("probe", method="collect", name="desk")
         call = self.actor.stub.Call.future(
             process_pb2.CallRequest(pid=desk, topic="ask"), timeout=CALL_SECONDS)
         owed = eventually(lambda: self.json("describe", desk)["owed_calls"],
@@ -179,6 +179,12 @@ class Waiting(FailureCase):
                          r"Owes an answer: +to a program outside for ")
         found, = self.json("stuck", "--older-than", "0s")
         self.assertEqual((found["pid"], found["what"]), (desk, "OWES"))
+        self.assertRegex(found["why"], "^1 program outside waits for the answer of "
+                                       "@desk; the call has waited ")
+        waiting = self.waiting()
+        eventually(self.actor.yields, "the yield")
+        self.assertEqual([one["pid"] for one in self.json("stuck", "--older-than", "0s")],
+                         [desk, waiting], "the rarer one comes first")
         call.cancel()
         eventually(lambda: not self.json("describe", desk)["owed_calls"],
                    "the end of the call")

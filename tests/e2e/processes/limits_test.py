@@ -68,8 +68,14 @@ class Seen(CliCase):
         self.assertGreater(resources["cpus"], 0)
         text = self.output("status")
         self.assertRegex(text, r"Memory: +[\d.]+ MiB resident; ")
-        self.assertRegex(text, r"Processors: +\d+\.\d\d of \d+ processors busy in the "
-                               r"last second \(\d+ %\), ")
+        self.assertRegex(text, r"Processors: +\d+\.\d\d of \d+ processors busy with "
+                               r"actord in the last second \(\d+ %\), ")
+        self.assertGreater(resources["machine_load"], -1)
+        self.assertGreater(resources["machine_memory_available_bytes"], 1 << 20)
+        self.assertLess(resources["machine_memory_available_bytes"],
+                        resources["machine_memory_bytes"])
+        self.assertRegex(text, r"Machine: +load \d+\.\d\d on \d+ processors .* of "
+                               r"[\d.]+ GiB of memory available")
 
 
 class LifeLimits(DaemonCase):
@@ -112,8 +118,12 @@ class LifeLimits(DaemonCase):
         self.actor.terminate(pids[0])
         self.actor.wait(pids[0])
         self.actor.submit("counter")
-        self.assertGreaterEqual(
-            self.actor.status().counters.process_type_limit_total, 2)
+        status = self.actor.status()
+        self.assertGreaterEqual(status.counters.process_type_limit_total, 2)
+        use = next(one for one in status.limit_use
+                   if one.name == "processes of type counter")
+        self.assertEqual((use.used, use.max, use.refused_total),
+                         (2, 2, status.counters.process_type_limit_total))
 
     def test_the_status_tells_them(self):
         limits = self.actor.status().limits
