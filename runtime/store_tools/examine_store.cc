@@ -223,8 +223,9 @@ void Examination::CheckPlugins() {
       Note(absl::StrCat(
           files.PathOf(plugin.sha256), ": the file of plugin ", plugin.name,
           " ", plugin.version, " is missing, and ", plugin.processes,
-          " processes are of this version. They need a daemon that loads this "
-          "version, or one whose Restore takes their states"));
+          " processes are of this version. They need the file at this place, a "
+          "daemon that loads this version, or one whose Restore takes their "
+          "states"));
     }
   }
 }

@@ -16,6 +16,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/files/file_system.h"
 #include "runtime/process/pid.h"
+#include "runtime/store_tools/examine_store.h"
 #include "runtime/store_tools/items/export_store.h"
 #include "runtime/store_tools/items/write_items.h"
 
@@ -95,6 +96,12 @@ ExitStatus RunImport(Invocation& invocation, const ImportFlags& flags) {
              invocation.out() << OneLine(directory) << ": "
                               << WithThousands(lines) << " items\n";
            });
+  const auto report =
+      runtime::ExamineStore({.directory = directory, .is_thorough = false});
+  if (!report.ok()) return invocation.Fail(report.status());
+  for (const runtime::StoreReport::Finding& finding : report->findings) {
+    invocation.Complain(finding.text);
+  }
   return ExitStatus::kDone;
 }
 
@@ -115,7 +122,8 @@ constexpr char kImportFooter[] = R"(
 Makes a store from the lines of "actorctl store export", in a directory that does not
 exist or is empty. The store is moved there when it is complete and has been checked as
 "actorctl store verify" does. It holds everything that the exported store held, except
-the past of its processes. It gives out no PID that the exported store has given out or is
+the past of its processes and the files of its plugins: import names those that are missing,
+and where to copy them from the directory plugins of the exported store. It gives out no PID that the exported store has given out or is
 about to give out. Use only one of the two stores.
 Exit status: 0 done, 1 refused.
 

@@ -123,11 +123,19 @@ class WorkCommand(CliCase):
 
     def test_a_program_that_is_killed_or_missing_has_failed(self):
         for program, why in (("kill -9 $$", "ended by signal 9"),
-                             ("./nothing", "exit status 127: .*not found")):
+                             ("true; ./nothing", "exit status 127: .*not found")):
             pid = self.yielding()
             self.output("work", "manual.*", "--count", "2", "--exec", program)
             self.assertRegex(self.answer(self.actor.wait(pid))["message"],
                              "failed after 2 attempts: " + why)
+
+    def test_no_task_is_taken_for_a_program_that_does_not_exist(self):
+        pid = self.yielding()
+        for program in ("./nothing", "no-such-program --flag", "/dev/null x"):
+            self.assert_complains(
+                USAGE, r"--exec: \S+: there is no such program, or it is not "
+                "executable", "work", "manual.*", "--count", "1", "--exec", program)
+        self.assertEqual(self.actor.yields(pid=pid)[0].attempts, 0)
 
     def test_a_program_need_not_read_its_input(self):
         pid = self.yielding(payload="x" * 1_000_000)

@@ -84,7 +84,9 @@ class StoreTools(StoreCase):
         new = self.directory / "new"
         file = self.directory / "store.jsonl"
         file.write_text(exported)
-        self.actorctl("store", "import", new, file)
+        imported = self.actorctl("store", "import", new, file)
+        self.assertRegex(imported.stderr, "the file of plugin .* is missing, and .* "
+                                          "They need the file at this place")
         again = self.actorctl("store", "import", new, file, status=1)
         self.assertIn("is not empty", again.stderr)
         old_lines, new_lines = self.lines(self.store), self.lines(new)
