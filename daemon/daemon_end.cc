@@ -106,7 +106,7 @@ ExitStatus Daemon::Run() {
   Enter(Phase::kProcesses, kExitDrainTimeout);
   logger_.Info(absl::StrCat(
       "ending: new processes are refused; ", runtime_->Stats().processes_live,
-      " live processes may go on for at most ",
+      " processes are live, and volatile ones may go on for at most ",
       absl::FormatDuration(config_.drain_timeout),
       " (drain_timeout) or the deadline of the request; another SIGTERM, or "
       "\"actorctl shutdown --mode now\", ends them at once"));
