@@ -21,6 +21,9 @@ export const Ago = ({ time }) =>
     : html`<span class="quiet">–</span>`;
 
 /** @param {{time?: string}} props */
+export const Past = ({ time }) => (time ? html`<${Ago} time=${time} /> ago` : html`<${Ago} />`);
+
+/** @param {{time?: string}} props */
 export const Clock = ({ time }) => html`<time datetime=${time} title=${time}>${clock(time)}</time>`;
 
 /** @param {{state: string}} props */
@@ -28,6 +31,9 @@ export const State = ({ state }) => {
   const text = word(state, "PROCESS_STATE_");
   return html`<span class="state state-${text}">${text}</span>`;
 };
+
+// A cell without a value. Where cells are lines of their own it is left out.
+const NONE = "–";
 
 /**
  * @param {{caption: string, heads: any[], rows: any[], empty: string, stacks?: boolean}} props rows:
@@ -44,7 +50,7 @@ export function Table({ caption, heads, rows, empty, stacks = false }) {
           <tr>${heads.map((head) => html`<th scope="col" class=${head.startsWith("#") ? "number" : ""}>${head.replace("#", "")}</th>`)}</tr>
         </thead>
         <tbody>
-          ${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${heads[i].startsWith("#") ? "number" : ""} data-head=${heads[i].replace("#", "")}>${cell}</td>`)}</tr>`)}
+          ${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${`${heads[i].startsWith("#") ? "number" : ""} ${cell === NONE ? "none" : ""}`} data-head=${heads[i].replace("#", "")}>${cell}</td>`)}</tr>`)}
         </tbody>
       </table>
     </div>`;
@@ -107,7 +113,8 @@ export class List extends Component {
 }
 
 /**
- * Filters that stand in the address of the page, so that they can be linked to.
+ * Filters that stand in the address of the page, so that they can be linked to. A
+ * choice applies at once, so a button is there for texts alone.
  * @param {{query: URLSearchParams, path: string, fields: {name: string, label: string,
  *   options?: [string, string][]}[]}} props
  */
@@ -130,7 +137,7 @@ export function Filters({ query, path, fields }) {
               </select>`
             : html`<input name=${name} value=${query.get(name) ?? ""} autocomplete="off" spellcheck=${false} />`}
         </label>`)}
-      <button type="submit">Filter</button>
+      ${fields.some(({ options }) => !options) && html`<button type="submit">Filter</button>`}
     </form>`;
 }
 

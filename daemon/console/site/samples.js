@@ -15,6 +15,8 @@ export class Samples {
   /** @type {Sample[]} */
   list = [];
   #incarnation = "";
+  /** @type {Map<string, number>} refusals by limit, when the page was opened */
+  #refusedBefore = new Map();
 
   /**
    * @param {any} status of GetStatus
@@ -22,7 +24,12 @@ export class Samples {
    */
   add(status, metrics) {
     // The counters of another run of the daemon begin at 0 again.
-    if (status.incarnation !== this.#incarnation) this.list = [];
+    if (status.incarnation !== this.#incarnation) {
+      this.list = [];
+      // All refusals of a run that began later are new.
+      const isFirst = this.#incarnation === "";
+      this.#refusedBefore = new Map((isFirst ? status.limitUse ?? [] : []).map((use) => [use.name, Number(use.refusedTotal ?? 0)]));
+    }
     this.#incarnation = status.incarnation;
     /** @type {Record<string, number>} */
     const counters = {};
@@ -50,6 +57,11 @@ export class Samples {
       rates.push(Math.max(0, (value(after) - value(before)) / ((after.at - before.at) / 1000)));
     }
     return [times, rates];
+  }
+
+  /** Refusals of a limit since the page was opened. @param {any} use a LimitUse @returns {number} */
+  refusedSinceOpened(use) {
+    return Math.max(0, Number(use.refusedTotal ?? 0) - (this.#refusedBefore.get(use.name) ?? 0));
   }
 
   /** @param {(sample: Sample) => number} value @returns {[number[], number[]]} */

@@ -59,6 +59,12 @@ export function clock(time) {
   return day ? text : `${at.toISOString().slice(0, 10)} ${text}`;
 }
 
+/** @param {string|undefined} time @returns {string} "2027-01-31 12:03:04.123", of UTC */
+export function utc(time) {
+  const at = new Date(msOf(time));
+  return Number.isNaN(at.getTime()) ? "" : at.toISOString().replace("T", " ").replace("Z", "");
+}
+
 /** @param {number|string|undefined} value @returns {string} "1,234,567" */
 export const count = (value) => Number(value ?? 0).toLocaleString("en");
 
@@ -74,7 +80,7 @@ export function bytes(value) {
 
 /** @param {number|string|undefined} value @param {string} noun @returns {string} */
 export const counted = (value, noun) =>
-  `${count(value)} ${noun}${Number(value ?? 0) === 1 ? "" : "s"}`;
+  `${count(value)} ${noun}${Number(value ?? 0) === 1 ? "" : noun.endsWith("s") ? "es" : "s"}`;
 
 /** @param {string|undefined} name "PROCESS_STATE_IDLE" @param {string} prefix */
 export const word = (name, prefix) =>

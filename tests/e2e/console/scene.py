@@ -81,7 +81,10 @@ class SceneCase(TokenCase):
         self.pids["desk"] = self.actor.submit("probe", method="collect", name="desk")
         self.pids["clerk"] = self.actor.submit("probe", method="answer")
         self.actor.send(self.pids["clerk"], "call", b"desk")
-        eventually(lambda: self.actor.pending_calls().calls, "the call")
+        # And two programs outside, which wait as long as the test lasts.
+        request = process_pb2.CallRequest(pid=self.pids["desk"], topic="never")
+        self.calls = [self.actor.stub.Call.future(request) for _ in range(2)]
+        eventually(lambda: len(self.actor.pending_calls().calls) == 3, "the calls")
         self.pids["done"] = self.actor.submit("echo", b"1", durability=VOLATILE)
         self.actor.wait(self.pids["done"])
 

@@ -2,68 +2,56 @@
 import { html } from "../html.js";
 import { call } from "../api.js";
 import { Chart } from "../chart.js";
-import { Ago, Facts, Foreign, Pid, Table } from "../parts.js";
+import { Ago, Facts, Foreign, Past, Pid, Table } from "../parts.js";
 import { Polled } from "../polled.js";
 import { bytes, count, counted, duration, failureText, secondsOf } from "../text.js";
-import { STUCK_SECONDS, groupsOfYields } from "./stuck.js";
+import { Debtors, STUCK_SECONDS, failuresByText, groupsOfYields } from "./troubles.js";
 
 const NEWEST = 200;
+const MOST_YIELDS = 100;
+const MOST_ROWS = 10;
 const NEAR = 0.8;
-
-/**
- * @param {any[]} failures newest first
- * @returns {{type: string, count: number, newest: any}[]} most failures first
- */
-export function failuresByType(failures) {
-  /** @type {Map<string, {type: string, count: number, newest: any}>} */
-  const groups = new Map();
-  for (const failure of failures) {
-    const type = failure.processType ?? "";
-    const group = groups.get(type);
-    if (group) {
-      group.count += 1;
-    } else {
-      groups.set(type, { type, count: 1, newest: failure });
-    }
-  }
-  return [...groups.values()].sort((a, b) => b.count - a.count);
-}
 
 class Troubles extends Polled {
   async load(_props, signal) {
     const [failures, yields] = await Promise.all([
       call("ListFailures", { newestFirst: true, pageSize: NEWEST }, { signal }),
-      call("ListYields", { pageSize: 100 }, { signal }),
+      call("ListYields", { pageSize: MOST_YIELDS }, { signal }),
     ]);
-    return { failures: failures.failures ?? [], more: Boolean(failures.nextPageToken), yields: yields.yields ?? [] };
+    return {
+      failures: failures.failures ?? [], moreFailures: Boolean(failures.nextPageToken),
+      yields: yields.yields ?? [], moreYields: Boolean(yields.nextPageToken),
+    };
   }
 
-  view({ failures, more, yields }, { app }) {
+  view({ failures, moreFailures, yields, moreYields }, { app }) {
     const counters = app.status.counters ?? {};
     const quarantined = Number(counters.processesQuarantined ?? 0);
     const letters = Number(counters.deadLettersKept ?? 0);
-    const groups = failuresByType(failures);
+    const groups = failuresByText(failures);
     const stuck = groupsOfYields(yields, Date.now());
     return html`
       <section>
         <h2>Failing</h2>
-        <${Table} caption="Failures by type" empty="No failure is kept." heads=${["Type", "#Failures", "Newest", "Why", "Process"]}
-          rows=${groups.slice(0, 10).map(({ type, count: times, newest }) => [
+        <${Table} stacks=${true} caption="Failures by type and reason" empty="No failure is kept." heads=${["Type", "Why", "#Failures", "Newest", "Process"]}
+          rows=${groups.slice(0, MOST_ROWS).map(({ type, count: times, newest, hasVariants }) => [
             html`<a href=${`#/failing?type=${encodeURIComponent(type)}`}><${Foreign} text=${type} most=${60} /></a>`,
-            count(times), html`<${Ago} time=${newest.endTime} />`,
-            html`<bdi class="why">${failureText(newest.failure)}</bdi>`, html`<${Pid} pid=${newest.pid} />`,
+            html`<bdi class="why">${failureText(newest.failure)}</bdi>${hasVariants && html` <span class="quiet">(the newest; the numbers differ)</span>`}`,
+            `${count(times)}${moreFailures ? "+" : ""}`, html`<${Past} time=${newest.endTime} />`, html`<${Pid} pid=${newest.pid} />`,
           ])} />
-        ${more && html`<p class="quiet">Of the newest ${NEWEST} failures. <a href="#/failing">All</a></p>`}
+        ${groups.length > MOST_ROWS && html`<p class="quiet">${counted(groups.length - MOST_ROWS, "more reason")}. <a href="#/failing">All failures</a></p>`}
+        ${moreFailures && html`<p class="quiet">The table counts the newest ${NEWEST} failures. ${counted(counters.processFailuresTotal, "process")} failed since the start of the daemon. <a href="#/failing">All that are kept</a></p>`}
       </section>
       <section>
         <h2>Stuck</h2>
-        <${Table} caption="Commands that wait" empty=${`None of the oldest commands has waited for ${duration(STUCK_SECONDS)}.`} heads=${["Command", "Type", "#Waiting", "Longest", "Why", "Process"]}
-          rows=${stuck.slice(0, 10).map((group) => [
+        <${Debtors} most=${5} />
+        <${Table} stacks=${true} caption="Commands that wait" empty=${`None of the oldest commands has waited for ${duration(STUCK_SECONDS)}.`} heads=${["Command", "Type", "#Waiting", "Oldest asked", "Why", "Oldest process"]}
+          rows=${stuck.slice(0, MOST_ROWS).map((group) => [
             html`<a href=${`#/yields?command=${encodeURIComponent(group.command)}`}><${Foreign} text=${group.command} most=${60} /></a>`,
-            html`<${Foreign} text=${group.type} most=${60} />`, count(group.count), html`<${Ago} time=${group.oldest.createTime} />`, html`<bdi class="why">${group.why}</bdi>`, html`<${Pid} pid=${group.oldest.pid} />`,
+            html`<${Foreign} text=${group.type} most=${60} />`, `${count(group.count)}${moreYields ? "+" : ""}`, html`<${Past} time=${group.oldest.createTime} />`, html`<bdi class="why">${group.why}</bdi>`, html`<${Pid} pid=${group.oldest.pid} />`,
           ])} />
         <ul class="links">
-          <li><a href="#/stuck">Processes that make no progress</a></li>
+          <li><a href="#/stuck">All that is stuck</a></li>
           <li><a href="#/letters">${counted(letters, "dead letter")}</a></li>
           ${quarantined > 0 && html`<li class="failed"><a href="#/store">${counted(quarantined, "process")} in quarantine</a></li>`}
         </ul>
@@ -71,15 +59,16 @@ class Troubles extends Polled {
   }
 }
 
-/** @param {any} use a LimitUse @returns {string[]} cells */
-function limitCells(use) {
+/** @param {any} use a LimitUse @param {number} fresh its refusals since the page was opened @returns {any[]} cells */
+function limitCells(use, fresh) {
   const text = use.unit === "bytes" ? bytes : count;
   const known = use.used !== undefined && use.max !== undefined;
   const share = known ? Number(use.used) / Math.max(1, Number(use.max)) : 0;
   const percent = known ? `${Math.round(100 * share)} %` : "–";
   const now = use.fullSince ? html`<strong class="failed">reached for <${Ago} time=${use.fullSince} /></strong>` : "free";
   return [use.name, use.used === undefined ? "–" : text(use.used), use.max === undefined ? "–" : text(use.max),
-    share >= NEAR ? html`<span class="failed">${percent}</span>` : percent, now, count(use.refusedTotal), use.setting];
+    share >= NEAR ? html`<span class="failed">${percent}</span>` : percent, now,
+    html`${count(use.refusedTotal)}${fresh > 0 && html`<br /><span class="failed">${counted(fresh, "refusal")} since this page was opened</span>`}`, use.setting];
 }
 
 /** @param {{status: any}} props */
@@ -101,32 +90,18 @@ function Machine({ status }) {
     </section>`;
 }
 
-/** The limits that refused something within the samples. */
-function reached(samples) {
-  const [first, last] = [samples.list[0], samples.list.at(-1)];
-  if (!first || first === last) return [];
-  return Object.keys(last.counters)
-    .filter((name) => name.endsWith("LimitTotal"))
-    .map((name) => [name, last.counters[name] - (first.counters[name] ?? 0)])
-    .filter(([, times]) => times > 0);
-}
-
-const limitName = (name) => name.replace("LimitTotal", "").replace(/[A-Z]/g, (c) => ` ${c.toLowerCase()}`);
+/** Limits that are reached come first, then those that have refused most. */
+const byUrgency = (a, b) => Number(Boolean(b.fullSince)) - Number(Boolean(a.fullSince)) ||
+  Number(b.refusedTotal ?? 0) - Number(a.refusedTotal ?? 0);
 
 /** @param {{app: any}} props */
-function Limits({ app }) {
-  const hits = reached(app.samples);
-  return html`
-    <section>
-      <h2>Limits</h2>
-      <${Table} caption="Use of limits" empty="The daemon does not show the use of its limits."
-        heads=${["Limit", "#Used", "#Of", "#Full", "Now", "#Refused", "Set by"]} rows=${(app.status.limitUse ?? []).map(limitCells)} />
-      ${hits.length === 0 && html`<p class="quiet">No limit has refused anything while this page was open.</p>`}
-      <ul>
-        ${hits.map(([name, times]) => html`<li class="failed">The limit of ${limitName(name)} was reached ${counted(times, "time")}.</li>`)}
-      </ul>
-    </section>`;
-}
+const Limits = ({ app }) => html`
+  <section>
+    <h2>Limits</h2>
+    <${Table} stacks=${true} caption="Use of limits" empty="The daemon does not show the use of its limits."
+      heads=${["Limit", "#Used", "#Of", "#Full", "Now", "#Refused", "Set by"]}
+      rows=${[...(app.status.limitUse ?? [])].sort(byUrgency).map((use) => limitCells(use, app.samples.refusedSinceOpened(use)))} />
+  </section>`;
 
 /** @param {{app: any}} props */
 export function Overview({ app }) {
@@ -144,7 +119,7 @@ export function Overview({ app }) {
     [`Processor time of ${counted(workers, "worker")}`, [times, cpus.map((cpu) => (100 * cpu) / workers)], " %"],
   ];
   return html`
-    <p class="quiet">actord ${status.version}, ${counted(status.counters?.processesLive, "process").replace(/processs$/, "processes")}, up ${duration(secondsOf(status.uptime))}.</p>
+    <p class="quiet">actord ${status.version}, ${counted(status.counters?.processesLive, "process")}, up ${duration(secondsOf(status.uptime))}.</p>
     <${Troubles} app=${app} />
     <${Machine} status=${status} />
     <section>

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 /** @param {import("./kit.mjs").Kit} kit */
 export async function findsWhatFailsAndWhy(kit) {
   const page = await kit.sharedPage("operator");
-  const row = page.getByRole("region", { name: "Failures by type" }).getByRole("row", { name: /probe/ });
+  const row = page.getByRole("region", { name: "Failures by type and reason" }).getByRole("row", { name: /card of order/ });
   await row.waitFor();
-  assert.match(await row.textContent(), /probe.*5/);
+  assert.match(await row.textContent(), /probe.*card of order 2.*3/);
   await row.getByRole("link", { name: "probe" }).click();
   const failures = page.getByRole("region", { name: "Failures" });
   await failures.waitFor();
