@@ -24,17 +24,29 @@ const yieldSentence = (item, now) =>
   `It waits for the command ${shown(item.command, { most: 100 })}, ` +
   `asked ${duration((now - msOf(item.createTime)) / 1000)} ago: ${whyYieldWaits(item, now)}.`;
 
+/** @param {any[]} owed the calls that wait for its answer @param {boolean} more @param {number} now @returns {string} */
+function debtSentence(owed, more, now) {
+  const oldest = Math.min(...owed.map((one) => msOf(one.createTime)));
+  const since = duration((now - oldest) / 1000);
+  if (owed.length === 1 && !more) return `It owes an answer, and has owed it for ${since}`;
+  return `It owes ${more ? "at least " : ""}${counted(owed.length, "answer")}, the oldest for ${since}`;
+}
+
 /**
  * @param {any} process a Process
- * @param {any[]} yields its external yields, the first of them
- * @param {any[]} calls the calls that it waits for, the first of them
+ * @param {{yields: any[], calls: any[], owed: any[], moreOwed: boolean}} waits
+ *     yields: its external yields, the first of them. calls: those that it waits
+ *     for, the first of them. owed: those that wait for it.
  * @param {number} now ms since 1970
  * @returns {string}
  */
-export function waitSentence(process, yields, calls, now) {
+export function waitSentence(process, { yields, calls, owed, moreOwed }, now) {
   const outstanding = Number(process.yieldsOutstanding ?? 0);
   const messages = Number(process.mailboxMessages ?? 0);
   const words = [];
+  const debt = owed.length > 0 ? debtSentence(owed, moreOwed, now) : "";
+  const isIdle = outstanding === 0 && process.state === "PROCESS_STATE_IDLE";
+  if (debt) words.push(isIdle ? `${debt}; it waits for a message.` : `${debt}.`);
   switch (process.state) {
     case "PROCESS_STATE_QUARANTINED":
       words.push(`It is in quarantine and takes no step: ${shown(process.quarantineReason ?? "")}.`);
@@ -49,7 +61,7 @@ export function waitSentence(process, yields, calls, now) {
       words.push("It waits for a message, and is only in the store meanwhile.");
       break;
     default:
-      if (outstanding === 0) words.push("It waits for a message. No command of it is outstanding.");
+      if (outstanding === 0 && !(isIdle && debt)) words.push("It waits for a message. No command of it is outstanding.");
   }
   if (yields.length > 0) words.push(yieldSentence(yields[0], now));
   if (yields.length > 1) {

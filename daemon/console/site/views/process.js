@@ -12,12 +12,15 @@ import { completeAction, processActions, yieldErrorAction } from "./process_acti
 import { Steps, Timeline, marksOf } from "./timeline.js";
 
 const FEW = 20;
+const NOT_DURABLE = "NOT_DURABLE";
 const ENDED = new Set(["PROCESS_ENDED", "RESULT_NOT_KEPT"]);
 const HISTORY_MS = 10_000;
 // The daemon examines 65,536 yields for a page.
 const CALL_PAGES = 4;
 const LOG_PAGES = 3;
 const MOST_LINES = 20;
+// A shorter life has no scale that tells anything.
+const LEAST_DRAWN_MS = 1;
 
 /** @param {Promise<any>} promise @returns {Promise<any>} null if it fails */
 const orNull = (promise) => promise.catch(() => null);
@@ -41,6 +44,9 @@ export class ProcessView extends Polled {
   #history = null;
   #historyOf = "";
   #historyAt = 0;
+  // Of the process that has ended: nothing of it changes any more.
+  #endedPid = "";
+  #receipt = "";
 
   keyOf({ pid }) {
     return pid;
@@ -51,7 +57,13 @@ export class ProcessView extends Polled {
     const of = `${pid} ${steps}`;
     const isYoung = performance.now() - this.#historyAt < HISTORY_MS && this.#historyOf.startsWith(`${pid} `);
     if (this.#historyOf === of || (isYoung && this.#history)) return this.#history;
-    this.#history = await readHistory(pid, signal);
+    try {
+      this.#history = await readHistory(pid, signal);
+    } catch (error) {
+      // Any other error may pass.
+      if (error.reason !== NOT_DURABLE) return null;
+      this.#history = null;
+    }
     this.#historyOf = of;
     this.#historyAt = performance.now();
     return this.#history;
@@ -60,8 +72,9 @@ export class ProcessView extends Polled {
   async load({ app, pid: address }, signal) {
     const get = (method, request) => call(method, request, { signal });
     /** @type {any} */
-    const data = { pid: address, process: null, isEnded: false, yields: [], calls: [], owed: [], lines: [], children: [], failure: null, letters: [], history: null, outcome: null, recording: null };
-    try {
+    const data = { pid: address, process: null, isEnded: false, yields: [], calls: [], owed: [], moreOwed: false, lines: [], children: [], failure: null, letters: [], history: null, outcome: null, recording: null };
+    if (this.#endedPid === address) data.isEnded = true;
+    else try {
       const found = await get("GetProcess", { pid: address });
       data.process = found.process;
       data.recording = found.recording ?? null;
@@ -70,6 +83,9 @@ export class ProcessView extends Polled {
     } catch (error) {
       if (!ENDED.has(error.reason)) throw error;
       data.isEnded = true;
+      // A name may have another holder later.
+      if (!address.startsWith("@")) this.#endedPid = address;
+      this.#receipt = "";
     }
     const { pid } = data;
     const calls = (filter) => orNull(page("ListCalls", "calls", { ...filter, pageSize: FEW }, signal, CALL_PAGES));
@@ -83,20 +99,25 @@ export class ProcessView extends Polled {
     ]);
     data.calls = made?.rows ?? [];
     data.owed = owed?.rows ?? [];
+    data.moreOwed = Boolean(owed?.next);
     data.yields = yields?.yields ?? [];
     data.children = children?.processes ?? [];
     data.failure = failures?.failures?.[0] ?? null;
     data.letters = letters?.deadLetters ?? [];
     if (data.isEnded && may(app, "Await")) {
-      data.outcome = (await orNull(call("Await", { pid }, { signal, ms: 1000 })))?.outcome ?? null;
+      const answer = await orNull(call("Await", { pid }, { signal, ms: 1000 }));
+      data.outcome = answer?.outcome ?? null;
+      this.#receipt = answer?.receipt ?? "";
     }
     // Nothing else is known of it.
     if (data.isEnded && !data.failure && !data.outcome && may(app, "ListLogLines")) {
       data.lines = await linesAbout(pid, signal);
     }
     const isDurable = data.process?.durability === "DURABILITY_DURABLE";
-    if ((isDurable || data.isEnded) && app.hasStore) {
-      data.history = await orNull(this.#readHistory(pid, data.process?.steps ?? "end", signal));
+    // A volatile process has no history.
+    const mayBeDurable = data.isEnded ? this.#receipt !== "RECEIPT_MEMORY" : isDurable;
+    if (mayBeDurable && app.hasStore) {
+      data.history = await this.#readHistory(pid, data.process?.steps ?? "end", signal);
     }
     return data;
   }
@@ -107,7 +128,7 @@ export class ProcessView extends Polled {
     return html`
       <h2>${process ? html`<${Foreign} text=${process.processType} most=${100} />${name && html` <${Foreign} text=${`@${name}`} most=${140} />`}` : "A process that has ended"}</h2>
       <p class="pid">${shown(pid)} ${process && html`<${State} state=${process.state} />`}</p>
-      ${process && html`<p class="sentence" role="status">${waitSentence(process, data.yields, data.calls, Date.now())}</p>`}
+      ${process && html`<p class="sentence" role="status">${waitSentence(process, data, Date.now())}</p>`}
       ${data.isEnded && html`<${Ended} data=${data} limits=${app.status.limits ?? {}} />`}
       <div class="buttons">
         ${processActions(pid, process, data.recording).map((action) => html`<${ActionButton} app=${app} action=${action} onDone=${this.reload} />`)}
@@ -124,15 +145,18 @@ export class ProcessView extends Polled {
           rows=${data.children.map((one) => [html`<${Pid} pid=${one.pid} />`, html`<${Foreign} text=${one.processType} most=${60} />`, html`<${State} state=${one.state} />`, html`<${Ago} time=${one.createTime} />`])} />
         <p><a href=${`#/processes?parent=${encodeURIComponent(pid)}`}>All children</a></p>`}
       ${data.letters.length > 0 && html`<p><a href=${`#/letters?to=${encodeURIComponent(pid)}`}>${counted(data.letters.length, "dead letter")} to it</a></p>`}
-      <${LastSteps} data=${data} />
+      <${LastSteps} app=${app} data=${data} />
       ${data.history && html`<h3>Steps</h3><${Steps} history=${data.history} />`}`;
   }
 }
 
-/** The recorded steps of a process; of a failed one, those that its failure has kept. @param {{data: any}} props */
-function LastSteps({ data }) {
+/** The recorded steps of a process; of a failed one, those that its failure has kept. @param {{app: any, data: any}} props */
+function LastSteps({ app, data }) {
   const entries = data.recording?.entries ?? data.failure?.lastSteps ?? [];
-  if (!data.recording && entries.length === 0) return null;
+  if (!data.recording && entries.length === 0) {
+    if (!data.process || data.process.durability === "DURABILITY_DURABLE") return null;
+    return html`<h3>Last steps</h3><p class="quiet">${may(app, "RecordProcess") ? "Not recorded; press Record." : "Not recorded."}</p>`;
+  }
   return html`<h3>Last steps</h3>
     ${data.recording && html`<p class="quiet">Recorded since <${Clock} time=${data.recording.since} />${entries.length === 0 && "; no step since"}.</p>`}
     <${Steps} history=${{ entries, dropped: 0, isCut: false }} />`;
@@ -182,20 +206,20 @@ function Ended({ data, limits }) {
 /** The timeline, from the history if there is one, else from the process itself. */
 function Drawn({ data }) {
   const now = Date.now();
-  const { process, failure, history } = data;
+  const { process, history } = data;
   if (history?.entries.length > 0) {
     const times = history.entries.map((entry) => msOf(entry.time)).filter(Number.isFinite);
     const { steps, failed } = marksOf(history.entries);
+    if (data.isEnded && Math.max(...times) - Math.min(...times) < LEAST_DRAWN_MS) return null;
     return html`<h3>Timeline</h3><${Timeline} spans=${spansOf(history.entries, now)} steps=${steps} failed=${failed}
       from=${Math.min(...times)} to=${data.isEnded ? Math.max(...times) : now} />`;
   }
-  const begun = msOf(process?.createTime ?? failure?.createTime ?? data.outcome?.createTime);
-  if (!Number.isFinite(begun)) return null;
-  const end = data.isEnded ? msOf(failure?.endTime ?? data.outcome?.endTime) : now;
-  const isFailed = Boolean(failure ?? data.outcome?.failure);
-  const life = { name: "life", from: begun, to: end, kind: "life", isFailed, isPending: false };
+  const begun = msOf(process?.createTime);
+  // A life alone is one full bar, and the facts say how long it is.
+  if (!Number.isFinite(begun) || data.yields.length === 0) return null;
+  const life = { name: "life", from: begun, to: now, kind: "life", isFailed: false, isPending: false };
   const waits = data.yields.map((one) => ({ name: one.command, from: msOf(one.createTime), to: now, kind: "wait", isFailed: false, isPending: true }));
-  return html`<h3>Timeline</h3><${Timeline} spans=${[life, ...waits]} steps=${[]} failed=${[]} from=${begun} to=${end} />`;
+  return html`<h3>Timeline</h3><${Timeline} spans=${[life, ...waits]} steps=${[]} failed=${[]} from=${begun} to=${now} />`;
 }
 
 /** @param {{calls: any[], of: "caller"|"callee"}} props */
@@ -204,9 +228,9 @@ function Calls({ calls, of }) {
     const pid = of === "caller" ? one.pid : one.calleePid;
     const text = of === "caller" ? callerText(one) : calleeText(one);
     return [pid ? html`<${Pid} pid=${pid} />` : "–", html`<bdi>${text}</bdi>`, html`<${Ago} time=${one.createTime} />`,
-      one.deadline ? html`<${Clock} time=${one.deadline} />` : "never"];
+      one.deadline ? html`<${Clock} time=${one.deadline} />` : one.pid ? "no deadline" : "the program's own"];
   });
-  return html`<${Table} caption=${of === "caller" ? "Callers" : "Called processes"} heads=${["PID", "Who", "Waits", "Fails at"]} rows=${rows} empty="" />`;
+  return html`<${Table} caption=${of === "caller" ? "Callers" : "Called processes"} heads=${["PID", "Who", "Waits", "Deadline"]} rows=${rows} empty="" />`;
 }
 
 /** @param {{app: any, yields: any[], onDone: () => void}} props */

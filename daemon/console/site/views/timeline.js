@@ -56,15 +56,33 @@ export function Timeline({ spans, steps, failed, from, to }) {
     </div>`;
 }
 
+// What the console calls otherwise than the history does.
+const KINDS = { YIELD: "command", CANCEL_YIELD: "cancelled command", PENDING_YIELD: "pending command", CALL_OUT: "call to" };
+// How a step has ended.
+const STEP_ENDS = {
+  idle: "The step has ended, and the process waits for a message or a completion.",
+  block: "The step has ended, and the process takes no message before a command or call of it completes.",
+  continue: "The step has ended, and the process takes its next step at once.",
+  done: "The step has ended the process with a result.",
+  fail: "The step has ended the process with a failure.",
+  threw: "The code of the step has thrown an exception.",
+};
+
+/** @param {{entry: any}} props */
+const Detail = ({ entry }) => {
+  const title = kindOf(entry) === "STEP" ? STEP_ENDS[entry.detail] : undefined;
+  return html`<span title=${title}><${Foreign} text=${entry.detail} most=${200} /></span>`;
+};
+
 /** @param {{entry: any}} props */
 function Entry({ entry }) {
   const text = payloadText(entry.payload);
   const code = entry.code ? `${codeName(entry.code)} ` : "";
   return html`
     <li class=${isFailed(entry) ? "failed" : ""}>
-      <strong>${word(kindOf(entry), "")}</strong>
+      <strong>${KINDS[kindOf(entry)] ?? word(kindOf(entry), "")}</strong>
       ${entry.name && html` <${Foreign} text=${entry.name} most=${200} />`}
-      ${entry.detail && html` <${Foreign} text=${entry.detail} most=${200} />`}
+      ${entry.detail && html` <${Detail} entry=${entry} />`}
       ${entry.tag && entry.tag !== "0" && html` <span class="quiet">#${entry.tag}</span>`}
       ${entry.peerPid && html` <${Pid} pid=${entry.peerPid} />`}
       ${entry.worker && html` by <${Foreign} text=${entry.worker} />`}

@@ -57,7 +57,7 @@ export async function lastStepsAreRecorded(kit) {
     await page.getByRole("button", { name: "Close" }).click();
   };
   await kit.show(page, `process/${encodeURIComponent(kit.order.pids.desk)}`);
-  assert.equal(await page.getByRole("heading", { name: "Last steps" }).count(), 0);
+  await page.getByText("Not recorded; press Record.").waitFor();
   await act("Record");
   await page.getByText(/Recorded since .*no step since/).waitFor();
   await act("Send", { Topic: "note <b>", Payload: "12345" });
@@ -67,7 +67,7 @@ export async function lastStepsAreRecorded(kit) {
   assert.match(text, /Step \d+[\s\S]*step[\s\S]*idle[\s\S]*in [\d.]+s[\s\S]*message[\s\S]*note <b>[\s\S]*5 B/);
   await kit.checkAccess(page, "recorded steps");
   await act("Stop recording");
-  await page.getByRole("heading", { name: "Last steps" }).waitFor({ state: "detached" });
+  await page.getByText("Not recorded; press Record.").waitFor();
 }
 
 /** @param {import("./kit.mjs").Kit} kit */
@@ -102,6 +102,7 @@ export async function keyboardIsEnough(kit) {
   await tabTo(page, kit.order.pids.heir);
   await page.keyboard.press("Enter");
   await page.getByText("It waits for a message.").waitFor();
+  assert.match(await page.locator(".sentence").textContent(), /^It waits for a message\. No command of it is outstanding\.$/);
   assert.equal(await page.evaluate(() => document.activeElement?.id), "title");
   await tabTo(page, "Terminate");
   await page.keyboard.press("Enter");

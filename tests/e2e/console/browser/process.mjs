@@ -39,6 +39,10 @@ export async function durableProcessHasItsHistory(kit) {
   assert.match((await steps.allTextContents()).join("\n"), /Step 3[\s\S]*call add[\s\S]*reply/);
   assert.ok(await page.locator(".timeline .bar-step").count() >= 3);
   await showProcess(kit, page, "order");
+  const steps_ = await page.locator(".steps").textContent();
+  assert.match(steps_, /command payment\.charge/);
+  assert.doesNotMatch(steps_, /yield/);
+  assert.match(await page.locator(".steps").getByTitle(/takes no message before/).first().textContent(), /^block$/);
   await page.locator(".timeline .bar-pending").waitFor();
   assert.match(await page.locator(".timeline").textContent(), /payment\.charge.* so far/);
 }
@@ -48,7 +52,8 @@ export async function failedProcessSaysWhy(kit) {
   const page = await kit.sharedPage();
   await showProcess(kit, page, "failed");
   assert.match(await page.locator(".error").textContent(), /It has failed \(failed\): FAILED_PRECONDITION: the card of order 2 was refused/);
-  await page.locator(".timeline .bar-failed").waitFor();
+  // One full bar says nothing.
+  assert.equal(await page.locator(".timeline").count(), 0);
   const facts = await page.locator("dl.facts").textContent();
   assert.match(facts, /Type.*probe.*Created.*Ended.*ago.*Lived.*Steps/s);
   await page.getByRole("heading", { name: "Last steps" }).waitFor();
@@ -68,6 +73,22 @@ export async function callIsSeenFromBothSides(kit) {
   await showProcess(kit, page, "desk");
   const callers = await page.getByRole("region", { name: "Callers" }).textContent();
   assert.ok(callers.includes(clerk), callers);
+  assert.match(called, /no deadline/);
+  assert.match(callers, /a program outside.*the program's own/);
+  assert.match(await page.locator(".sentence").textContent(), /^It owes 3 answers, the oldest for [^;]+; it waits for a message\.$/);
+  await page.getByText("Not recorded; press Record.").waitFor();
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function endedProcessIsNotAskedForInVain(kit) {
+  const page = await kit.page({ role: "operator" });
+  const refused = [];
+  page.on("response", (response) => { if (!response.ok()) refused.push(new URL(response.url()).pathname); });
+  await showProcess(kit, page, "failed");
+  // Twice again.
+  for (let i = 0; i < 2; i += 1) await page.waitForResponse(/ListFailures/);
+  // The first question tells that it has ended.
+  assert.deepEqual(refused, ["/actord.v1.ActorService/GetProcess"]);
 }
 
 /** @param {import("./kit.mjs").Kit} kit */
