@@ -1,6 +1,6 @@
 // The shell of the console: signs in, asks for the status, and shows one view.
 import { Component, html, render } from "./html.js";
-import { call, metrics, setToken, token } from "./api.js";
+import { ApiError, call, metrics, setToken, token } from "./api.js";
 import { Ask } from "./actions.js";
 import { Samples, SAMPLE_MS } from "./samples.js";
 import { ErrorBox, ticker } from "./polled.js";
@@ -56,8 +56,11 @@ class Console extends Component {
     });
   };
 
+  /** Without a token that counts, each call would be refused. */
+  #isRefused = () => this.state.error?.code === "unauthenticated" || (!this.state.status && this.state.error?.code === "permission_denied");
+
   #tick = () => {
-    if (!this.#isRunning && performance.now() - this.#last >= SAMPLE_MS) this.#ask();
+    if (!this.#isRunning && !this.#isRefused() && performance.now() - this.#last >= SAMPLE_MS) this.#ask();
   };
 
   #ask = async () => {
@@ -88,13 +91,13 @@ class Console extends Component {
 
   #forget = () => {
     setToken("");
-    this.setState({ status: null });
-    this.#ask();
+    this.setState(({ status }) => ({ status: null, error: status?.caller?.role ? new ApiError("unauthenticated", "") : null }), () => {
+      if (!this.#isRefused()) this.#ask();
+    });
   };
 
   render(_props, { status, metrics: values, error, lostAt, restartedAt, place, isPaused, asked }) {
-    const isRefused = error?.code === "unauthenticated" || (!status && error?.code === "permission_denied");
-    if (isRefused) {
+    if (this.#isRefused()) {
       return html`<main><${SignIn} why=${token() ? error.message : "This daemon checks tokens."} onToken=${this.#ask} /></main>`;
     }
     if (!status) return html`<main>${error ? html`<${ErrorBox} error=${error} />` : "Loading…"}</main>`;

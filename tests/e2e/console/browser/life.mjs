@@ -35,6 +35,28 @@ export async function nothingIsAskedWhenNobodyLooks(kit) {
 }
 
 /** @param {import("./kit.mjs").Kit} kit */
+export async function nothingIsAskedWithoutAToken(kit) {
+  const page = await kit.page({ role: "" });
+  await page.clock.install();
+  await page.reload();
+  await page.getByLabel("Token").waitFor();
+  const halfAMinute = async () => {
+    for (let i = 0; i < 5; i += 1) {
+      await page.clock.runFor(6000);
+      await page.evaluate(() => fetch("../healthz"));
+    }
+  };
+  const own = 5;
+  assert.equal(await callsDuring(page, halfAMinute), own);
+  await kit.signIn(page, "viewer", kit.order.port);
+  await page.getByRole("button", { name: "Pause" }).click();
+  assert.equal(await callsDuring(page, async () => {
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("This daemon checks tokens.").waitFor();
+  }), 0);
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
 export async function daemonIsKilledAndComesBack(kit) {
   const page = await kit.page({ role: "operator" });
   await kit.show(page, `process/${encodeURIComponent(kit.order.pids.order)}`);
