@@ -1,9 +1,9 @@
 // Connected clients, and the quotas that refuse calls.
 import { html } from "../html.js";
-import { ActionButton } from "../actions.js";
+import { ActionButton, may } from "../actions.js";
 import { actorctl } from "../commands.js";
 import { Ago, Facts, Filters, Foreign, List, Table } from "../parts.js";
-import { bytes, count, word } from "../text.js";
+import { bytes, count, counted, word } from "../text.js";
 
 /** @param {any} client @returns {import("../actions.js").Action} */
 const cutAction = (client) => ({
@@ -52,36 +52,92 @@ const rates = new Rates();
 /** @param {number|undefined} rate @param {(value: number) => string} text */
 const perSecond = (rate, text) => (rate === undefined ? "–" : text(Math.round(rate)));
 
-const SORTS = [["", "Connection"], ["callsBegun", "Calls/s"], ["streamItems", "Items/s"], ["receivedBytes", "Received/s"], ["sentBytes", "Sent/s"]];
+const SORTS = [["", "Calls/s"], ["streamItems", "Items/s"], ["receivedBytes", "Received/s"], ["sentBytes", "Sent/s"], ["connection", "Connection"]];
+const CONNECTIONS = 200;
 
-/** @param {any} app @param {string} sort */
-const tableFor = (app, sort) => (rows, reload) => {
-  const of = rates.of(rows);
+/** @param {any} one a Client @returns {string} */
+const hostOf = (one) => (one.address ?? "").replace(/:\d+$/, "");
+
+/**
+ * Whether the connection is one of this page. A browser has several of them, and the
+ * daemon knows only which one has carried the call.
+ * @param {any} one a Client @param {any} own the Client that has carried the call
+ */
+const isOfPage = (one, own) => one.isOwn || (Boolean(own) && one.protocol === "CLIENT_PROTOCOL_HTTP" &&
+  hostOf(one) === hostOf(own) && (!one.token || one.token.id === own.token?.id));
+
+/** @param {any} one a Client @returns {string} */
+const ownerOf = (one) => one.token?.name || one.tls?.name || "";
+
+/**
+ * Connections and rates by client.
+ * @param {any[]} rows @param {(one: any, name: string) => number|undefined} rate
+ * @returns {{owner: string, role: string, connections: number, open: number, rates: Record<string, number|undefined>}[]}
+ */
+function sumsOf(rows, rate) {
+  const sums = new Map();
+  for (const one of rows) {
+    const owner = ownerOf(one);
+    const sum = sums.get(owner) ?? { owner, role: one.token?.role ?? "", connections: 0, open: 0, rates: {} };
+    sums.set(owner, sum);
+    sum.connections += 1;
+    sum.open += Number(one.callsOpen ?? 0);
+    for (const name of RATES) {
+      const value = rate(one, name);
+      if (value !== undefined) sum.rates[name] = (sum.rates[name] ?? 0) + value;
+    }
+  }
+  return [...sums.values()];
+}
+
+const RATE_HEADS = ["#Calls/s", "#Items/s", "#Received/s", "#Sent/s"];
+const rateCells = (of) => [perSecond(of("callsBegun"), count), perSecond(of("streamItems"), count),
+  perSecond(of("receivedBytes"), bytes), perSecond(of("sentBytes"), bytes)];
+
+/** @param {string} owner @param {string|undefined} role */
+const ownerText = (owner, role) => (owner ? html`<${Foreign} text=${owner} most=${60} />${role && ` (${role})`}` : html`<span class="quiet">without a token</span>`);
+
+/** @param {any} app @param {string} sort @param {boolean} isPageShown */
+const tableFor = (app, sort, isPageShown) => (all, reload) => {
+  const of = rates.of(all);
   const rate = (one, name) => of.get(one.connection)?.[name];
-  const sorted = sort ? [...rows].sort((a, b) => (rate(b, sort) ?? -1) - (rate(a, sort) ?? -1)) : rows;
+  const own = all.find((one) => one.isOwn);
+  const rows = isPageShown ? [...all] : all.filter((one) => !isOfPage(one, own));
+  const hidden = all.length - rows.length;
+  const by = (value) => (a, b) => (value(b) ?? -1) - (value(a) ?? -1);
+  const sums = sumsOf(rows, rate).sort(by((one) => (sort === "connection" ? one.connections : one.rates[sort])));
+  if (sort !== "connection") rows.sort(by((one) => rate(one, sort)));
+  const canCut = may(app, "CutClient");
+  const heads = ["#Connection", "Client", ...RATE_HEADS, "From", "Protocol", "Certificate", "State", "Age", "#Received", "#Sent", "#Calls", "#Open"];
   return html`
-  <${Table} caption="Clients" empty="No client is connected." heads=${["#Connection", "From", "Protocol", "Token", "Certificate", "State", "Age", "#Calls/s", "#Items/s", "#Received/s", "#Sent/s", "#Received", "#Sent", "#Calls", "#Open", "Actions"]}
-    rows=${sorted.map((one) => [
-      one.connection, html`<${Foreign} text=${addressOf(one)} most=${80} />`, word(one.protocol, "CLIENT_PROTOCOL_"),
-      one.token ? html`<${Foreign} text=${one.token.name} most=${60} /> (${one.token.role})` : "–",
+  <h2>By client</h2>
+  <${Table} stacks=${true} caption="By client" empty="No client is connected." heads=${["Client", "#Connections", ...RATE_HEADS, "#Open calls"]}
+    rows=${sums.map((one) => [ownerText(one.owner, one.role), count(one.connections), ...rateCells((name) => one.rates[name]), count(one.open)])} />
+  <h2>Connections</h2>
+  <${Table} stacks=${true} caption="Connections" empty="No client is connected." heads=${canCut ? [...heads, "Actions"] : heads}
+    rows=${rows.map((one) => [
+      one.connection, ownerText(one.token?.name ?? "", one.token?.role), ...rateCells((name) => rate(one, name)),
+      html`<${Foreign} text=${addressOf(one)} most=${80} />`, word(one.protocol, "CLIENT_PROTOCOL_"),
       html`<${Foreign} text=${one.tls?.name || "–"} most=${80} />`, word(one.state, "CLIENT_STATE_"),
       html`<${Ago} time=${one.connectTime} />`,
-      perSecond(rate(one, "callsBegun"), count), perSecond(rate(one, "streamItems"), count),
-      perSecond(rate(one, "receivedBytes"), bytes), perSecond(rate(one, "sentBytes"), bytes),
       one.receivedBytes ? bytes(one.receivedBytes) : "–", one.sentBytes ? bytes(one.sentBytes) : "–",
       count(one.callsBegun), count(one.callsOpen),
-      html`<${ActionButton} app=${app} action=${cutAction(one)} onDone=${reload} />`,
-    ])} />`;
+      ...(canCut ? [html`<${ActionButton} app=${app} action=${cutAction(one)} onDone=${reload} />`] : []),
+    ])} />
+  ${hidden > 0 && html`<p class="quiet">${counted(hidden, "connection")} of this page ${hidden === 1 ? "is" : "are"} not shown: HTTP from the address of this page, with its token or without one.</p>`}`;
 };
 
 /** @param {{app: any, query: URLSearchParams}} props */
 export function Clients({ app, query }) {
-  const sort = SORTS.some(([name]) => name === query.get("sort")) ? query.get("sort") ?? "" : "";
+  const sort = SORTS.some(([name]) => name === query.get("sort")) && query.get("sort") || "callsBegun";
   const counters = app.status.counters ?? {};
   return html`
-    <p class="quiet">Clients of gRPC, and of the admin port (http), such as this page. Rates are of the last seconds. The same from a shell: <code>actorctl clients --rates</code></p>
-    <${Filters} query=${query} path="clients" fields=${[{ name: "sort", label: "Sort the page by", options: SORTS }]} />
-    <${List} method="ListClients" field="clients" request=${{}} show=${tableFor(app, sort)} />
+    <p class="quiet">Clients of gRPC, and of the admin port (http). Rates are of the last seconds. The same from a shell: <code>actorctl clients --sort calls</code></p>
+    <${Filters} query=${query} path="clients" fields=${[
+      { name: "sort", label: "Sort the page by", options: SORTS },
+      { name: "page", label: "Connections of this page", options: [["", "hidden"], ["shown", "shown"]] },
+    ]} />
+    <${List} method="ListClients" field="clients" request=${{ pageSize: CONNECTIONS }} show=${tableFor(app, sort, query.get("page") === "shown")} />
     <h2>Quotas and refusals</h2>
     <${Facts} facts=${[
       ["Calls above a quota", count(counters.clientQuotaLimitTotal)],

@@ -1,10 +1,12 @@
 // Runs all scenarios in one browser. Prints one line of JSON with the problems.
 import { Kit } from "./kit.mjs";
 import * as actions from "./actions.mjs";
+import * as clients from "./clients.mjs";
 import * as hostile from "./hostile.mjs";
 import * as life from "./life.mjs";
 import * as many from "./many.mjs";
 import * as night from "./night.mjs";
+import * as overview from "./overview.mjs";
 import * as process_ from "./process.mjs";
 import { takePictures } from "./pictures.mjs";
 import * as views from "./views.mjs";
@@ -12,7 +14,7 @@ import * as views from "./views.mjs";
 const kit = new Kit(JSON.parse(process.argv[2]));
 // In this order: the actions change what the others look at, and `life` kills the
 // daemon.
-const scenarios = Object.entries({ ...views, ...process_, ...hostile, ...night, ...many, ...actions, ...life });
+const scenarios = Object.entries({ ...views, ...overview, ...clients, ...process_, ...hostile, ...night, ...many, ...actions, ...life });
 /** @type {Record<string, string>} */
 const problems = {};
 await kit.start();
