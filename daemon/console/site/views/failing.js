@@ -1,14 +1,15 @@
 // The failures that the daemon keeps, newest first.
 import { html } from "../html.js";
-import { Ago, Filters, Foreign, List, Pid, Table, typeOptions } from "../parts.js";
+import { Filters, Foreign, List, Past, Pid, Table, typeOptions } from "../parts.js";
 import { count, failureText, word } from "../text.js";
 
 /** @param {any[]} rows */
 const table = (rows) => html`
-  <${Table} caption="Failures" empty="No failure is kept." heads=${["Ended", "Type", "Process", "How", "Why", "#Steps", "First failure"]}
+  <${Table} caption="Failures" empty="No failure is kept." stacks=${true} heads=${["Ended", "Type", "Name", "Process", "How", "Why", "#Steps", "First failure"]}
     rows=${rows.map((one) => [
-      html`<${Ago} time=${one.endTime} />`,
-      html`<${Foreign} text=${one.processType} most=${60} />${one.name && html` <${Foreign} text=${`@${one.name}`} most=${60} />`}`,
+      html`<${Past} time=${one.endTime} />`,
+      html`<${Foreign} text=${one.processType} most=${60} />`,
+      html`<${Foreign} text=${one.name ? `@${one.name}` : "–"} most=${60} />`,
       html`<${Pid} pid=${one.pid} />`,
       word(one.failure?.reason, "FAILURE_REASON_"),
       html`<bdi class="why failed">${failureText(one.failure)}</bdi>`,

@@ -33,7 +33,7 @@ const dropAction = (letter) => ({
 const tableFor = (app) => (rows, reload) => {
   const canAct = may(app, "ResendDeadLetter");
   const heads = ["Age", "Id", "Topic", "To", "From", "Reason", "#Size", "Payload"];
-  return html`<${Table} caption="Dead letters" empty="No dead letter is kept." heads=${canAct ? [...heads, "Actions"] : heads}
+  return html`<${Table} stacks=${true} caption="Dead letters" empty="No dead letter is kept." heads=${canAct ? [...heads, "Actions"] : heads}
     rows=${rows.map((one) => [
       html`<${Ago} time=${one.createTime} />`, one.id,
       html`<${Foreign} text=${one.topic} most=${60} />`,
@@ -41,7 +41,8 @@ const tableFor = (app) => (rows, reload) => {
       word(one.reason, "DEAD_LETTER_REASON_"), bytes(one.payloadBytes),
       html`<pre tabindex="0">${payloadText(one.payload)}</pre>`,
       ...(canAct ? [html`<${ActionButton} app=${app} action=${resendAction(one)} onDone=${reload} /> <${ActionButton} app=${app} action=${dropAction(one)} onDone=${reload} />`] : []),
-    ])} />`;
+    ])} />
+    ${rows.length > 0 && html`<p class="quiet">The table shows the beginning of each payload.</p>`}`;
 };
 
 /** @param {{app: any, query: URLSearchParams}} props */
@@ -58,5 +59,5 @@ export function Letters({ app, query }) {
       { name: "to", label: "To PID" },
     ]} />
     <${List} method="ListDeadLetters" field="deadLetters" request=${request} show=${tableFor(app)} />
-    <p class="quiet">The beginning of each payload. The same from a shell: <code>actorctl dead-letters list</code></p>`;
+    <p class="quiet">The same from a shell: <code>actorctl dead-letters list</code></p>`;
 }

@@ -3,9 +3,9 @@ import { html } from "../html.js";
 import { ActionButton } from "../actions.js";
 import { call } from "../api.js";
 import { actorctl } from "../commands.js";
-import { Clock, Filters } from "../parts.js";
+import { Filters } from "../parts.js";
 import { Polled } from "../polled.js";
-import { shown, word } from "../text.js";
+import { shown, utc, word } from "../text.js";
 
 const MOST = 500;
 const LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR"];
@@ -52,10 +52,10 @@ class Lines extends Polled {
 
   view({ lines, level }) {
     return html`
-      <p class="quiet">The level in force is ${word(level, "LOG_LEVEL_")}. Newest first, at most ${MOST} lines.</p>
-      <ol class="log" tabindex="0" aria-label="Lines of the log">
-        ${lines.map((one) => html`<li key=${one.id} class=${`log-${word(one.level, "LOG_LEVEL_")}`}><${Clock} time=${one.time} /> <strong>${word(one.level, "LOG_LEVEL_")}</strong> <bdi>${shown(one.text ?? "")}</bdi></li>`)}
-      </ol>`;
+      <p class="quiet">The level in force is ${word(level, "LOG_LEVEL_")}. Newest first, at most ${MOST} lines. Times are UTC.</p>
+      ${lines.length === 0 ? html`<p>No line of this level.</p>` : html`<ol class="log" tabindex="0" aria-label="Lines of the log">
+        ${lines.map((one) => html`<li key=${one.id} class=${`log-${word(one.level, "LOG_LEVEL_")}`}><time datetime=${one.time}>${utc(one.time)}</time> <strong>${word(one.level, "LOG_LEVEL_")}</strong> <bdi>${shown(one.text ?? "")}</bdi></li>`)}
+      </ol>`}`;
   }
 }
 

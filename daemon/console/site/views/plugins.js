@@ -28,7 +28,7 @@ export class Plugins extends Polled {
       <div class="buttons"><${ActionButton} app=${app} action=${LOAD} onDone=${this.reload} /></div>
       ${plugins.map(({ plugin, inForce, processTypes = [] }) => html`
         <h2><${Foreign} text=${`${plugin.name} ${plugin.version ?? ""}`} most=${100} />${!inForce && html` <span class="quiet">replaced</span>`}</h2>
-        <p class="quiet"><${Foreign} text=${plugin.path} most=${300} /><br />SHA-256 <code>${plugin.sha256}</code></p>
+        <p class="quiet">${plugin.path ? html`<${Foreign} text=${plugin.path} most=${300} />` : "A part of the program."}${plugin.sha256 && html`<br />SHA-256 <code>${plugin.sha256}</code>`}</p>
         <${Table} caption=${`Process types of ${plugin.name}`} empty="It has no process type." heads=${["Type", "In force", "#Live", "#To come", "#Upgraded", "#Declined"]}
           rows=${processTypes.map((one) => [html`<a href=${`#/processes?type=${encodeURIComponent(one.name)}`}><${Foreign} text=${one.name} most=${100} /></a>`,
             one.inForce ? "yes" : "no", count(one.processesLive), count(one.processesToCome), count(one.upgradesTotal), count(one.upgradesDeclinedTotal)])} />`)}

@@ -15,7 +15,7 @@ export function Store({ app }) {
       ["Free room on the disk", bytes(m.actord_store_disk_free_bytes)],
       ["Journal behind", flag(m.actord_journal_behind)],
       ["Not on the disk yet", bytes(m.actord_journal_unsynced_bytes)],
-      ["Running sync", duration(m.actord_journal_sync_running_seconds ?? 0)],
+      ["Running sync", m.actord_journal_sync_running_seconds > 0 ? `for ${duration(m.actord_journal_sync_running_seconds)}` : "none"],
       ["Durable, not applied to the state store", bytes(m.actord_store_unapplied_bytes)],
       ["Records since the start", count(m.actord_journal_records_total)],
       ["Written since the start", bytes(m.actord_journal_written_bytes_total)],

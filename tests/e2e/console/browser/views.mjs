@@ -69,10 +69,81 @@ export async function machineAndClientsAreShown(kit) {
   assert.match(overview, /Processors\d+\.\d\d of \d+ busy/);
   const limits = await page.getByRole("region", { name: "Use of limits" }).textContent();
   assert.match(limits, /processes\d+4,000,0000 %free0limits\.max_processes/);
-  await kit.show(page, "clients?sort=callsBegun");
+  await kit.show(page, "clients?page=shown");
   // This page is a client itself.
   await page.getByRole("row", { name: / http / }).first().waitFor();
   await page.waitForFunction(() => /\d+ B/.test(document.querySelector("td[data-head='Received/s']")?.textContent ?? ""));
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function textsOfAChartStandApart(kit) {
+  const page = await kit.page({ viewport: { width: 1440, height: 900 } });
+  const { texts, empty } = await page.evaluate(async () => {
+    const load = (file) => import(new URL(file, document.baseURI).href);
+    const { html, render } = await load("html.js");
+    const { Chart } = await load("chart.js");
+    // What the newest drawing has written below and beside the chart.
+    let texts = [];
+    const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.clearRect = function clear(...at) { texts = []; clearRect.apply(this, at); };
+    CanvasRenderingContext2D.prototype.fillText = function fill(text, x, y) {
+      texts.push({ text, x, width: this.measureText(text).width });
+      fillText.call(this, text, x, y);
+    };
+    const place = document.createElement("div");
+    place.style.width = "330px";
+    document.body.append(place);
+    const draw = (length) => render(html`<${Chart} title="Time" unit=" %"
+      data=${[Array.from({ length }, (_, i) => 1_800_000_030 + 5 * i), Array.from({ length }, () => 40)]} />`, place);
+    draw(1);
+    const empty = [place.textContent, place.querySelectorAll("canvas").length];
+    draw(12);
+    await new Promise((resolve) => { setTimeout(resolve, 200); });
+    return { texts, empty };
+  });
+  assert.deepEqual(empty, ["Time 40 %Waiting for a second sample.", 0]);
+  const clocks = texts.filter(({ text }) => text.includes(":"));
+  assert.ok(clocks.length > 1, JSON.stringify(texts));
+  for (let i = 1; i < clocks.length; i += 1) {
+    assert.ok(clocks[i].x - clocks[i - 1].x > clocks[i].width + 8, JSON.stringify(clocks));
+  }
+  assert.ok(texts.some(({ text }) => / %$/.test(text)), JSON.stringify(texts));
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function emptyAndBuiltInThingsSaySo(kit) {
+  const page = await kit.page();
+  const main = page.locator("main");
+  await kit.show(page, "logs");
+  assert.match(await main.textContent(), /Times are UTC\.[\s\S]*\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} /);
+  await page.route("**/ListLogLines", (route) => route.fulfill({ json: { level: "LOG_LEVEL_INFO" } }));
+  await kit.show(page, "logs?level=ERROR");
+  await page.getByText("No line of this level.").waitFor();
+  await kit.show(page, "letters");
+  await page.getByText("the beginning of each payload").waitFor();
+  await page.route("**/ListDeadLetters", (route) => route.fulfill({ json: {} }));
+  await kit.show(page, "letters?reason=ENDED");
+  assert.doesNotMatch(await main.textContent(), /beginning of each payload/);
+  await kit.show(page, "plugins");
+  assert.match(await main.textContent(), /builtin [\d.]+A part of the program\.Process types/);
+  await kit.show(page, "store");
+  assert.match(await main.textContent(), /Running syncnone/);
+  await kit.show(page, "failing");
+  await page.getByRole("columnheader", { name: "Name", exact: true }).waitFor();
+  await page.getByRole("cell", { name: /^\d.* ago$/ }).first().waitFor();
+}
+
+/** @param {import("./kit.mjs").Kit} kit */
+export async function fieldsOfAFilterAreOnALine(kit) {
+  const page = await kit.page();
+  await kit.show(page, "processes");
+  const places = await page.locator("form.filters").last().evaluate((form) =>
+    [...form.elements].map((one) => one.getBoundingClientRect()).map(({ top, height }) => `${top} ${height}`));
+  assert.equal(places.length, 5);
+  assert.equal(new Set(places).size, 1, places.join(", "));
+  // A choice applies at once.
+  await kit.show(page, "failing");
+  assert.equal(await page.getByRole("button", { name: "Filter" }).count(), 0);
 }
 
 /** @param {import("./kit.mjs").Kit} kit */
