@@ -169,8 +169,8 @@ std::string MissingProgram(const std::string& exec,
     return "";
   }
   const auto end =
-      RunChild({.command = "command -v -- \"$ACTORD_PROGRAM\" >/dev/null 2>&1",
-                .environment = {"ACTORD_PROGRAM=" + word},
+      RunChild({.command = "command -v -- " + word + " >/dev/null 2>&1",
+                .environment = {},
                 .input = "",
                 .max_output_bytes = kMaxInputBytes},
                cancellation);

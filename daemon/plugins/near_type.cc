@@ -21,6 +21,7 @@ std::vector<std::string> TypesIn(const runtime::Catalog& catalog) {
   for (const runtime::ProcessType* type : catalog.process_types()) {
     names.push_back(type->name);
   }
+  std::sort(names.begin(), names.end());
   return names;
 }
 

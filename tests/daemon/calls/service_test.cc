@@ -96,7 +96,7 @@ TEST_F(ServiceTest, SubmitNamesTheTypeThatWasMeant) {
             "no plugin has the process type \"ecoh\"; did you mean \"echo\"?"},
            {"nosuch",
             "no plugin has the process type \"nosuch\"; the types are "
-            "XX"}}) {
+            "counter, echo, order, schedule, supervisor"}}) {
     v1::SubmitRequest request;
     request.set_process_type(type);
     v1::SubmitResponse response;

@@ -181,7 +181,7 @@ class Schedules(StoreCase):
                 (["a", "--every", "5m", "--submit", "t", "--topic", "x"], 2,
                  "--topic requires --send-to"),
                 (["a", "--every", "5m", "--cron", "* * * * *"], 2, "excludes"),
-                (["a", "--every", "1ms", "--submit", "t"], 1, "every_ms"),
+                (["a", "--every", "1ms", "--submit", "t"], 2, "--every: 1ms is not from 1s"),
                 (["a", "--cron", "0 0 30 2 *", "--submit", "t"], 1,
                  "names no date"),
                 (["a", "--every", "5m", "--send-to", "nobody"], 1, "send.to")):
