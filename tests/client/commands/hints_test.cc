@@ -107,9 +107,8 @@ TEST_F(Hints, StatusShowsTheLimitThatIsReached) {
                                   "3m[0-9]s +0 +memory.max"));
   EXPECT_THAT(seen,
               ContainsRegex("Memory: +2.0 MiB resident; no limit is set"));
-  EXPECT_THAT(seen,
-              ContainsRegex("Processors: +1.50 of 4 processors busy in the "
-                            "last second \\(38 %\\)"));
+  EXPECT_THAT(seen, ContainsRegex("Processors: +1.50 of 4 processors busy with "
+                                  "actord in the last second \\(38 %\\)"));
 }
 
 }  // namespace

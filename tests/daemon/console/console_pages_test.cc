@@ -33,8 +33,9 @@ TEST(ConsolePages, TakesItsFolderAlone) {
   EXPECT_TRUE(IsConsolePath("/console"));
   EXPECT_TRUE(IsConsolePath("/console/"));
   EXPECT_TRUE(IsConsolePath("/console/views/x.js"));
+  EXPECT_TRUE(IsConsolePath("/"));
   EXPECT_FALSE(IsConsolePath("/consoles"));
-  EXPECT_FALSE(IsConsolePath("/"));
+  EXPECT_FALSE(IsConsolePath("/index.html"));
 }
 
 TEST(ConsolePages, ServesEachFileWithItsTypeAndTag) {

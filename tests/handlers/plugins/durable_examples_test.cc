@@ -185,7 +185,7 @@ TEST_F(AccountTest, AMistakeOfAMessageIsLogged) {
   harness_.Deliver(a, "credit", "no JSON");
   harness_.Run();
   ASSERT_EQ(harness_.log().size(), 1u);
-  EXPECT_THAT(harness_.log()[0].text, HasSubstr("no JSON"));
+  EXPECT_THAT(harness_.log()[0].text, HasSubstr("not valid JSON at byte 2"));
 }
 
 TEST_F(AccountTest, RemembersTheLastHundredIds) {

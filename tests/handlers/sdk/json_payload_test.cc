@@ -23,7 +23,14 @@ TEST(JsonPayload, BadTextIsAnErrorThatSaysWhere) {
   const auto parsed = ParseJson("{\"a\":}");
   ASSERT_FALSE(parsed.ok());
   EXPECT_EQ(parsed.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(std::string(parsed.error().message), HasSubstr("column 6"));
+  EXPECT_THAT(std::string(parsed.error().message),
+              HasSubstr("at byte 6, before '}'"));
+  EXPECT_THAT(std::string(ParseJson("").error().message),
+              HasSubstr("empty, and not JSON"));
+  EXPECT_THAT(std::string(ParseJson("{\"a\":").error().message),
+              HasSubstr("ends too early"));
+  EXPECT_THAT(std::string(ParseJson("1e999").error().message),
+              HasSubstr("out of range"));
 }
 
 TEST(JsonPayload, TextMayBeJson) {
