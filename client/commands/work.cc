@@ -1,5 +1,7 @@
 // actorctl work
 
+#include <unistd.h>
+
 #include <cstring>
 #include <memory>
 #include <string>
@@ -167,6 +169,9 @@ std::string MissingProgram(const std::string& exec,
   if (word.empty() ||
       word.find_first_of("$`\"'\\;&|<>(){}*?[]=~#!") != std::string::npos) {
     return "";
+  }
+  if (word.find('/') != std::string::npos) {
+    return access(word.c_str(), X_OK) == 0 ? "" : word;
   }
   const auto end =
       RunChild({.command = "command -v -- " + word + " >/dev/null 2>&1",

@@ -140,8 +140,10 @@ std::string DescribeBreak(const Endpoint& endpoint,
     return "no connection to the daemon at " +
            DescribeUnreached(endpoint, status);
   }
-  return absl::StrCat("the daemon at ", endpoint.address,
-                      " refuses: ", OneLine(std::string(status.message())));
+  return absl::StrCat(
+      "the daemon at ", endpoint.address,
+      absl::IsUnavailable(status) ? " is not available: " : " refuses: ",
+      OneLine(std::string(status.message())));
 }
 
 bool IsDeadlineOfCall(const absl::Status& status) {

@@ -16,7 +16,8 @@ std::string DescribeUnreached(const Endpoint& endpoint,
                               const absl::Status& status);
 
 // For a stream that will be opened again: "no connection to the daemon at
-// ADDRESS: the reason", or "the daemon at ADDRESS refuses: the reason".
+// ADDRESS: the reason", "the daemon at ADDRESS is not available: …" if it ends
+// or starts, or "the daemon at ADDRESS refuses: …".
 std::string DescribeBreak(const Endpoint& endpoint, const absl::Status& status);
 
 // The deadline of the client has passed, and nothing has answered.

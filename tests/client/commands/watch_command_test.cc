@@ -80,7 +80,7 @@ TEST_F(WatchCommand, ReportsMissedEventsAndReconnects) {
   const CliResult done = Run({"watch", "--no-snapshot", "--count", "1"});
   EXPECT_EQ(done.status, ExitStatus::kDone);
   EXPECT_THAT(done.err,
-              MatchesRegex("actorctl: the daemon at [^\n]* refuses: "
+              MatchesRegex("actorctl: the daemon at [^\n]* is not available: "
                            "draining; trying again in 100ms\n"
                            "actorctl: connected again\n"
                            "actorctl: an unknown number of events were missed\n"

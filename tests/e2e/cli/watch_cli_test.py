@@ -110,7 +110,8 @@ class WatchCommand(CliCase):
         self.assertEqual(first.stop(), 0)
         self.assertEqual(watch.event()["event"], "ENDED")
         self.assertRegex(watch.line("stderr"),
-                         "^actorctl: no connection to the daemon at unix:.*; "
+                         "^actorctl: (no connection to the daemon at unix:.*|"
+                         "the daemon at unix:.* is not available: .*); "
                          "trying again in ")
         second = self.start_daemon("--listen", socket)
         while watch.line("stderr") != "actorctl: connected again\n":

@@ -217,7 +217,8 @@ class WorkCommand(CliCase):
                    "the worker")
         first.stop()
         self.assertRegex(process.stderr.readline(),
-                         r"^actorctl: no connection to the daemon at unix:.*; "
+                         r"^actorctl: (no connection to the daemon at unix:.*|"
+                         r"the daemon at unix:.* is not available: .*); "
                          r"trying again in \d+m?s$")
         actor = self.connect(self.start_daemon(*listen))
         pid = actor.submit("probe", json.dumps(
