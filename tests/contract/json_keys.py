@@ -212,7 +212,7 @@ def watches(scenario):
     scenario.run("submit", "--from-file", "-", stdin='{"type": "echo"}\n' * 20)
     token = re.search(r"--resume (\S+)", complaint)[1].strip("'\"")
     text += scenario.run("watch", "-o", "jsonl", "--count", "1", "--resume", token,
-                         "--for", "100ms")
+                         "--for", "30s")
     values = [json.loads(line) for line in text.splitlines()]
     for event, shape in (("LIVE", "Process"), ("STARTED", "ProcessStarted"),
                          ("ENDED", "ProcessEnded"),
