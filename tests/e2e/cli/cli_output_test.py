@@ -181,7 +181,7 @@ class Usage(CliCase):
         done = subprocess.run(
             ["bash", "--norc", "-euc", script + """
 COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
-_actorctl
+_actorctl "$1" "${@: -1}"  # as bash calls it
 printf '%s\\n' "${COMPREPLY[@]}"
 """, "bash", *words], capture_output=True, text=True, check=True,
             env=places.clean_environment(

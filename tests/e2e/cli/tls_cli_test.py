@@ -69,7 +69,8 @@ class TlsCli(TlsCase):
                                  "--tls-certificate and --tls-key",
                          "--tls-ca", self.authority.certificate)
         self.assert_says(daemon, "if the daemon does not accept the certificate, "
-                                 "give one of an authority in its tls.client_ca",
+                                 "give one that is valid now, of an authority in its "
+                                 "tls.client_ca",
                          *self.options(client=stranger.issue("foreign")))
         self.assert_says(daemon, "if the daemon serves TLS, give --tls-ca")
 
