@@ -46,7 +46,10 @@ export class Kit {
   async closePages() {
     const kept = [...this.#shared.values()].map((page) => page.context());
     for (const context of this.browser.contexts()) {
-      if (!kept.includes(context)) await context.close();
+      if (kept.includes(context)) continue;
+      // A handler of a route may wait for an answer of the daemon.
+      for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });
+      await context.close();
     }
   }
 
