@@ -147,7 +147,7 @@ std::vector<ConfigValue> ReadConfigEnvironment(const Environment& environment) {
 
 std::vector<std::string> DoubtVariables(const std::vector<std::string>& names) {
   const std::string kPrefix = "ACTORD_";
-  // Those that Kubernetes sets for a service of the name actord.
+  // Kubernetes sets these variables for a service of the name actord.
   const auto is_of_a_service = [](std::string_view rest) {
     return rest == "PORT" || rest.starts_with("SERVICE_") ||
            (rest.starts_with("PORT_") && rest.size() > 5 &&
