@@ -122,9 +122,10 @@ constexpr char kImportFooter[] = R"(
 Makes a store from the lines of "actorctl store export", in a directory that does not
 exist or is empty. The store is moved there when it is complete and has been checked as
 "actorctl store verify" does. It holds everything that the exported store held, except
-the past of its processes and the files of its plugins: import names each missing file,
-and the place to copy it to from the directory plugins of the exported store. It gives out no PID that the exported store has given out or is
-about to give out. Use only one of the two stores.
+the past of its processes and the files of its plugins: import names each missing file, and
+the place to copy it to from the directory plugins of the exported store. It gives out no
+PID that the exported store has given out or is about to give out. Use only one of the two
+stores.
 Exit status: 0 done, 1 refused.
 
 Examples:
