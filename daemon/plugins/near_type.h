@@ -10,7 +10,7 @@ namespace actord::daemon {
 
 // If `refusal` is an UNKNOWN_PROCESS_TYPE or an UNKNOWN_METHOD, the same error
 // with the type in force or the method of the type that the name resembles, or
-// with a list of all of them. Otherwise `refusal`.
+// with a list of them, ten at most. Otherwise `refusal`.
 absl::Status NameNearest(const absl::Status& refusal,
                          const runtime::Catalog& catalog);
 

@@ -44,8 +44,8 @@ TEST_F(RefusalLogTest, SaysEachKindOnceInAMinute) {
       log_.Say({"", "TOKEN_INVALID", "Send"}, "five");
     }
   });
-  EXPECT_EQ(Lines(first), 5) << first;
-  for (const char* text : {"one", "two", "three", "four", "five"}) {
+  EXPECT_EQ(Lines(first), 6) << first;
+  for (const char* text : {"one", "two", "observed", "three", "four", "five"}) {
     EXPECT_THAT(first, HasSubstr(text));
   }
   clock_.Advance(absl::Seconds(59));
