@@ -104,7 +104,8 @@ int main(int argc, char** argv) {
                  "Workers of the runtime; 0: one for each usable CPU")
       ->check(CLI::Range(0, 256));
   app.add_option("--processes", options.idle_processes,
-                 "How many idle processes memory and idle have")
+                 "How many processes memory, idle, recovery and dormant "
+                 "have; 1,000,000 by default")
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
   app.add_option("--minutes", options.minutes,
                  "How long durable_steady sends; 0.5 by default")

@@ -27,7 +27,7 @@ struct BenchRuntimeOptions : runtime::RuntimeOptions {
 struct WorkloadOptions {
   // 0: the number of CPUs that this process may use.
   int workers = 0;
-  // For `memory` and `idle`.
+  // For `memory`, `idle`, `recovery` and `dormant`.
   int64_t idle_processes = 1'000'000;
   // Maximum wake-up latency of idle CPUs, in microseconds. Unset: the machine's
   // own setting.
@@ -54,6 +54,8 @@ struct WorkloadOptions {
     const auto processes = static_cast<size_t>(idle_processes);
     options.max_processes =
         std::max(options.max_processes, processes + processes / 16 + 1);
+    options.durable.max_processes =
+        std::max(options.durable.max_processes, options.max_processes);
     return options;
   }
 };
@@ -91,6 +93,7 @@ inline Json Figures(int64_t ops, double seconds) {
 Json RunBlocked(const WorkloadOptions& options);
 Json RunCalibrate(const WorkloadOptions& options);
 Json RunCoroutine(const WorkloadOptions& options);
+Json RunDormant(const WorkloadOptions& options);
 Json RunDurableChain(const WorkloadOptions& options);
 Json RunDurableStream(const WorkloadOptions& options);
 Json RunDurableStream1(const WorkloadOptions& options);

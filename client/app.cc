@@ -39,7 +39,7 @@ Put -- before arguments that begin with -.
 Environment:
   ACTORD_ADDRESS       the daemon's address, unless --address is given
   ACTORD_CONTEXT       the context, unless --context is given
-  ACTORD_TOKEN_FILE    the file with the token, unless --token-file is given
+  ACTORD_TOKEN_FILE    the token file, unless --token-file is given
   ACTORD_CLIENT_TLS_*  as the options --tls-*, unless the option is given
   NO_COLOR             no colours, if it is not empty
 
@@ -100,11 +100,13 @@ void AddGlobalOptions(CLI::App& app, Typed& typed) {
                  "an option or a variable of the environment does; see "
                  "\"actorctl context\" [$ACTORD_CONTEXT, the context in use]")
       ->type_name("NAME");
-  app.add_option("--token-file", typed.token_file,
-                 "File with the token for the daemon, of mode 0600 or 0640 "
-                 "(chmod 0600 PATH); without TLS the token is sent over "
-                 "Unix sockets and to this machine alone [$ACTORD_TOKEN_FILE, "
-                 "no token]")
+  app.add_option(
+         "--token-file", typed.token_file,
+         "Token file: one token, as \"actorctl token new\" prints it, in "
+         "a file of mode 0600 or 0640 (chmod 0600 PATH); without TLS the token "
+         "is sent over "
+         "Unix sockets and to this machine alone [$ACTORD_TOKEN_FILE, "
+         "no token]")
       ->type_name("PATH");
   AddTlsOptions(app, typed.tls);
   app.add_option("--timeout", typed.timeout,
@@ -173,6 +175,14 @@ absl::StatusOr<NamedContext> ReadContext(const Typed& typed,
     return UsageError(source + std::string(context.status().message()));
   }
   return NamedContext{"context " + name, *std::move(context)};
+}
+
+// Whether the command names a context, or no address.
+bool NeedsContext(const Typed& typed, const Environment& environment) {
+  return !typed.context.empty() ||
+         !environment.variable("ACTORD_CONTEXT").empty() ||
+         (typed.address.empty() &&
+          environment.variable("ACTORD_ADDRESS").empty());
 }
 
 // Sets the address. If it is not the address of the context, drops the
@@ -249,8 +259,15 @@ absl::StatusOr<GlobalOptions> Check(const Typed& typed, bool uses_daemon,
   NamedContext named;
   if (uses_daemon) {
     auto context = ReadContext(typed, environment);
-    if (!context.ok()) return context.status();
-    named = *std::move(context);
+    if (context.ok()) {
+      named = *std::move(context);
+    } else if (NeedsContext(typed, environment)) {
+      return context.status();
+    } else {
+      environment.err << "actorctl: the contexts are left out: "
+                      << OneLine(std::string(context.status().message()))
+                      << "\n";
+    }
   }
   absl::Status status;
   if (uses_daemon) {
@@ -299,7 +316,8 @@ ExitStatus CompleteWords(const CLI::App& app,
   }
   auto options =
       Check(typed, completion.live != LiveValues::kContexts, environment);
-  if (options.ok() && completion.live != LiveValues::kNone) {
+  if (options.ok() && completion.live != LiveValues::kNone &&
+      completion.live != LiveValues::kFiles) {
     options->timeout = kCompletionTimeout;
     Invocation invocation(environment, *options);
     for (Candidate& one : LiveCandidates(invocation, completion)) {

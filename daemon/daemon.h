@@ -120,6 +120,8 @@ class Daemon {
   // Gives the owners in the store their former numbers. DATA_LOSS: the store is
   // damaged.
   absl::Status RestoreOwners();
+  // The same without tokens: nobody can name the owners in the store.
+  absl::Status WarnOfOwners();
   // Starts the threads that read the store for clients, if there is a store.
   absl::Status StartStoreReaders();
   // Watches the disk of the store, if there is a store.

@@ -63,6 +63,10 @@ LimitWatch::Parts Daemon::PartsOfLimitWatch() const {
                     .of_daemon = service_->Stats(),
                     .limits = runtime_->limits().Get(),
                     .max_connections = connections_->max_open(),
+                    .max_connections_per_address =
+                        connections_->max_open_of_address(),
+                    .quotas = access_ == nullptr ? QuotaSettings()
+                                                 : access_->AnyQuotas(),
                     .memory = memory_watch_->Use(),
                     .is_memory_low = memory_watch_->is_low(),
                     .is_store_full = std::nullopt};
@@ -139,6 +143,8 @@ std::string Daemon::Metrics(const AdminCounts& counts) const {
   DaemonMetrics& metrics = sources.metrics;
   metrics.ready = flag(Readiness().problems.empty());
   metrics.healthy = flag(Health().problems.empty());
+  metrics.auth_enforced =
+      flag(access_ != nullptr && access_->mode() == AuthMode::kEnforce);
   metrics.start_time = number(service_->started_unix_ns()) / kNsPerSecond;
   metrics.uptime = number(service_->UptimeNs()) / kNsPerSecond;
   metrics.workers = sources.of_runtime.workers;
@@ -147,6 +153,8 @@ std::string Daemon::Metrics(const AdminCounts& counts) const {
     ready += worker.ready;
   }
   metrics.processes_ready = number(ready);
+  metrics.yields_unserved = number(sources.of_runtime.external_yields_unserved);
+  metrics.pooled_running = number(sources.of_runtime.blocking_running);
   if (tls_ != nullptr) {
     metrics.certificate_expiry =
         absl::ToDoubleSeconds(tls_->current()->not_after() - absl::UnixEpoch());

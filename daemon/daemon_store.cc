@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "daemon/daemon.h"
 #include "daemon/operations/restore_store.h"
 #include "handlers/builtin_handlers.h"
+#include "runtime/journal/group_walk.h"
 #include "runtime/process/errors.h"
 
 namespace actord::daemon {
@@ -29,6 +31,8 @@ runtime::OpenedStore::Options OptionsOf(const StoreSettings& settings) {
   constexpr uint64_t kMaxGroupBytes = 1 << 20;
   // Room for records that are appended together, beside the largest records.
   constexpr uint64_t kMinRingBytes = 8 << 20;
+  // A busy disk writes that much between two looks at the journal.
+  constexpr uint64_t kMinUnappliedBytes = 64 << 20;
   runtime::OpenedStore::Options options;
   runtime::JournalOptions& journal = options.journal;
   journal.directory = settings.directory;
@@ -45,11 +49,24 @@ runtime::OpenedStore::Options OptionsOf(const StoreSettings& settings) {
   options.disk_reserve_bytes = settings.disk_reserve;
   options.max_crashes = settings.max_crashes;
   options.round_bytes = settings.checkpoint_bytes;
+  options.max_unapplied_bytes =
+      std::max(kMinUnappliedBytes, 2 * settings.checkpoint_bytes);
   options.round_ns = NanosecondsOf(settings.checkpoint_interval);
   options.applier.result_ttl_ns = NanosecondsOf(settings.result_ttl);
   options.applier.request_id_ttl_ns = NanosecondsOf(settings.request_id_ttl);
   options.applier.request_id_max = settings.request_id_max;
   return options;
+}
+
+// A refusal of a damaged store with what to do. Messages about damage of the
+// journal have their remedy already.
+absl::Status WithRemedy(const absl::Status& status) {
+  if (!absl::IsDataLoss(status) ||
+      absl::StrContains(status.message(), "; restore ")) {
+    return status;
+  }
+  return absl::DataLossError(
+      absl::StrCat(status.message(), runtime::kAdviceOnDamage));
 }
 
 }  // namespace
@@ -98,10 +115,10 @@ absl::Status Daemon::OpenStore() {
   };
   auto store = runtime::OpenedStore::Open(std::move(options));
   if (!store.ok()) {
-    return absl::Status(
-        store.status().code(),
-        absl::StrCat("store.directory ", config_.store.directory, ": ",
-                     store.status().message()));
+    return WithRemedy(
+        absl::Status(store.status().code(),
+                     absl::StrCat("store.directory ", config_.store.directory,
+                                  ": ", store.status().message())));
   }
   store_ = *std::move(store);
   const runtime::RecoveryReport& report = store_->journal().report();
@@ -117,17 +134,33 @@ absl::Status Daemon::OpenStore() {
   }
   auto kept = KeptPlugins::Open(*store_, config_.store.directory);
   if (!kept.ok()) {
-    return absl::Status(
-        kept.status().code(),
-        absl::StrCat("store.directory ", config_.store.directory, ": ",
-                     kept.status().message()));
+    return WithRemedy(
+        absl::Status(kept.status().code(),
+                     absl::StrCat("store.directory ", config_.store.directory,
+                                  ": ", kept.status().message())));
   }
   kept_plugins_ = *std::move(kept);
-  return access_ == nullptr ? absl::OkStatus() : RestoreOwners();
+  return WithRemedy(access_ == nullptr ? WarnOfOwners() : RestoreOwners());
+}
+
+absl::Status Daemon::WarnOfOwners() {
+  size_t owners = 0;
+  const absl::Status status = store_->ForEachOwner(
+      [&owners](runtime::Owner, std::string_view) { ++owners; });
+  if (owners > 0) {
+    logger_.Warning(absl::StrCat(
+        "the store has the processes and names of ", owners,
+        owners == 1 ? " owner" : " owners",
+        ", and auth.tokens is not set: no call reaches their names, such as "
+        "@jobs, and a call that starts @jobs starts another process. Set "
+        "auth.tokens; with auth.mode = \"off\" everybody may reach them as "
+        "@jobs@OWNER"));
+  }
+  return status;
 }
 
 absl::Status Daemon::StartProcesses() {
-  absl::Status status = runtime_->Start();
+  absl::Status status = WithRemedy(runtime_->Start());
   if (!status.ok() || kept_plugins_ == nullptr) return status;
   kept_plugins_->RemoveUnused(runtime_->PluginsOfStore(),
                               config_.store.keep_plugins, logger_);

@@ -54,7 +54,7 @@ absl::StatusOr<Descriptor> OpenTokenFile(const std::string& path) {
 }
 
 absl::Status CheckTokenFile(const struct stat& status, uid_t reader,
-                            const std::string& path) {
+                            const std::string& path, std::string_view kind) {
   if (!S_ISREG(status.st_mode)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is not a regular file"));
@@ -62,29 +62,28 @@ absl::Status CheckTokenFile(const struct stat& status, uid_t reader,
   const mode_t mode = status.st_mode & 07777u;
   if ((mode & ~kTokenFileMode) != 0) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "%s: has mode %04o; a file of tokens must have mode 0640 or 0600, so "
-        "that only its owner can change it and others cannot read it: type "
-        "chmod 0640 %s",
-        path, mode, path));
+        "%s: has mode %04o; %s must have mode 0640 or 0600, so that only its "
+        "owner can change it and others cannot read it: type chmod %s %s",
+        path, mode, std::string(kind), kind == kTokenFile ? "0600" : "0640",
+        path));
   }
   if (status.st_uid != 0 && status.st_uid != reader) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": belongs to the user ", status.st_uid,
-                     ", and a file of tokens must belong to root or to the "
-                     "user who reads it "
-                     "(",
-                     reader, ")"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": belongs to the user ", status.st_uid, ", and ",
+        std::string(kind), " must belong to root or to the user who reads it (",
+        reader, ")"));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ReadCheckedText(const Descriptor& file,
-                                            const std::string& path) {
+                                            const std::string& path,
+                                            std::string_view kind) {
   struct stat status {};
   if (fstat(file.get(), &status) != 0) {
     return FileError(errno, path, "cannot be examined");
   }
-  absl::Status trusted = CheckTokenFile(status, geteuid(), path);
+  absl::Status trusted = CheckTokenFile(status, geteuid(), path, kind);
   if (!trusted.ok()) return trusted;
   std::string text;
   std::array<char, 16384> piece;

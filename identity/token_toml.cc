@@ -97,6 +97,12 @@ absl::StatusOr<std::vector<TokenEntry>> FileReader::Read(
     root = toml::parse(text);
     // Debian's library throws.
   } catch (const toml::parse_error& error) {
+    if (text.substr(0, kTokenPrefix.size()) == kTokenPrefix) {
+      return Error(1,
+                   "the text of a token: this is the token file of a client; a "
+                   "file of tokens has the hashes, and actorctl token new "
+                   "--file PATH makes it");
+    }
     return Error(error.source().begin.line,
                  RedactTokens(std::string(error.description())));
   }

@@ -378,7 +378,9 @@ RuntimeStats Runtime::Core::Stats() const {
   const TaskTable::WorkStats work = tasks.work_stats();
   stats.remote_workers = work.workers;
   stats.tasks_leased = work.leased;
+  stats.external_yields_unserved = work.unserved;
   stats.blocking_queue = pool.queued();
+  stats.blocking_running = pool.running();
   stats.processes_dormant = durable == nullptr ? 0 : durable->homes().dormant();
   stats.results_kept = results.kept();
   stats.results_bytes = results.bytes();

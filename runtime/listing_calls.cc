@@ -1,6 +1,7 @@
-// Lists the calls that have no answer yet: ListCalls. The places of the list
-// are the slots of the yield records first, for calls of processes, and then
-// the ids of calls from outside, which are larger than any slot.
+// Lists the calls that have no answer yet, and the commands that run in the
+// daemon: ListCalls. The places of the list are the slots of the yield records
+// first, for calls and commands of processes, and then the ids of calls from
+// outside, which are larger than any slot.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -41,6 +42,42 @@ class WallTime {
   const int64_t offset_ms_;
 };
 
+// The call or the command, without the facts about a callee.
+PendingCall CallOf(const YieldBroker::OpenedCall& open,
+                   const ProcessInfo& caller, uint64_t begun_ns) {
+  PendingCall call;
+  call.caller = open.caller;
+  call.owner = caller.owner;
+  call.caller_type = caller.process_type;
+  call.caller_name = FirstOf(caller.names);
+  call.caller_state = caller.state;
+  call.caller_yields = caller.yields;
+  call.callee = open.callee;
+  call.begun_unix_ns = begun_ns;
+  if (open.times.timeout_ms() != 0) {
+    call.deadline_unix_ns =
+        begun_ns + open.times.timeout_ms() * uint64_t{kNsPerMs};
+  }
+  if (open.command != nullptr) {
+    call.command = open.command->name;
+    call.plugin = open.command->plugin;
+  }
+  return call;
+}
+
+PendingCall OutsideCallOf(const Calls::OutsideCall& open, uint64_t begun_ns,
+                          Owner by) {
+  PendingCall call;
+  call.callee = open.callee;
+  call.begun_unix_ns = begun_ns;
+  if (open.who) call.outside = open.who();
+  if (call.outside.has_value() && by != Owner::kAny &&
+      by != call.outside->owner) {
+    call.outside.reset();
+  }
+  return call;
+}
+
 }  // namespace
 
 CallPage Runtime::Core::ListCalls(const CallFilter& filter,
@@ -62,31 +99,22 @@ CallPage Runtime::Core::ListCalls(const CallFilter& filter,
         begun_ns > filter.begun_until_unix_ns) {
       return true;
     }
+    if (open.command != nullptr && open.command->is_builtin() &&
+        filter.caller.empty()) {
+      return true;
+    }
     const absl::StatusOr<ProcessInfo> caller = Describe(open.caller, filter.by);
     if (!caller.ok()) return true;
     if (page.calls.size() == page_size) return false;
-    PendingCall call{.caller = open.caller,
-                     .owner = caller->owner,
-                     .caller_type = caller->process_type,
-                     .caller_name = FirstOf(caller->names),
-                     .caller_state = caller->state,
-                     .caller_yields = caller->yields,
-                     .callee = open.callee,
-                     .callee_type = {},
-                     .callee_name = {},
-                     .callee_state = {},
-                     .begun_unix_ns = begun_ns};
-    if (open.times.timeout_ms() != 0) {
-      call.deadline_unix_ns =
-          begun_ns + open.times.timeout_ms() * uint64_t{kNsPerMs};
-    }
-    set_callee(call);
+    PendingCall call = CallOf(open, *caller, begun_ns);
+    if (open.command == nullptr) set_callee(call);
     page.calls.push_back(std::move(call));
     return true;
   };
   if (first_place < kFirstOutsidePlace) {
-    page.next_place = broker.ForEachCall(static_cast<uint32_t>(first_place),
-                                         kMaxLookedAt, add_call);
+    page.next_place =
+        broker.ForEachCall(static_cast<uint32_t>(first_place), kMaxLookedAt,
+                           filter.with_commands, add_call);
     if (page.next_place != 0) return page;
     first_place = kFirstOutsidePlace;
   }
@@ -102,8 +130,7 @@ CallPage Runtime::Core::ListCalls(const CallFilter& filter,
           return true;
         }
         if (from_outside.size() == room) return false;
-        from_outside.push_back(
-            {.callee = call.callee, .begun_unix_ns = begun_ns});
+        from_outside.push_back(OutsideCallOf(call, begun_ns, filter.by));
         return true;
       });
   for (PendingCall& call : from_outside) {

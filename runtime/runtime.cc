@@ -142,7 +142,7 @@ NamePage Runtime::ListNames(std::string_view prefix, uint64_t first_sequence,
 }
 
 Runtime::CallId Runtime::Call(const Pid& to, const Message& message,
-                              CallCallback done, Owner by) {
+                              CallCallback done, Owner by, WhoCalls who) {
   absl::Status status = core_->CheckMessage(message);
   if (core_->durable != nullptr && IsHomePid(to)) {
     status.Update(core_->durable->CheckTurns());
@@ -151,7 +151,7 @@ Runtime::CallId Runtime::Call(const Pid& to, const Message& message,
     std::move(done)(status);
     return 0;
   }
-  return core_->calls.Begin(by, to, message, std::move(done));
+  return core_->calls.Begin(by, to, message, std::move(done), std::move(who));
 }
 
 Runtime::CallId Runtime::CallOnce(const Pid& to, const Message& message,

@@ -31,6 +31,7 @@
 #include "runtime/process/callbacks.h"
 #include "runtime/process/catalog.h"
 #include "runtime/process/listed/ended_info.h"
+#include "runtime/process/listed/outside_caller.h"
 #include "runtime/process/outcome.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/owner_limits.h"
@@ -142,9 +143,10 @@ class Runtime {
   // Sends a message that needs an answer, and calls back once, with the answer
   // or with an error: the errors of Send; CALL_FAILED with the code and the
   // text of the process's answer; CALLEE_ENDED when the process has ended
-  // without a reply; STOPPED. There is no timeout: see CancelCall.
+  // without a reply; STOPPED. There is no timeout: see CancelCall. `who`: says
+  // who waits, for ListCalls; empty: that is not known.
   CallId Call(const Pid& to, const Message& message, CallCallback done,
-              Owner by = Owner::kAny);
+              Owner by = Owner::kAny, WhoCalls who = {});
   // The same for a durable process, with an id: of several calls with the same
   // id the first one is carried out, also over a restart, and all calls get its
   // answer. Further errors: DURABILITY_OFF, NOT_DURABLE, REQUEST_ID_REUSED, and

@@ -1,7 +1,7 @@
 // From the opening of a store until its runtime serves: with 64 MiB of journal
 // that the state store does not have yet, half of it messages and half steps of
-// 1000 processes; and with 1,000,000 processes and their images in the state
-// store.
+// 1000 processes; and with the processes of --processes and their images in the
+// state store.
 //
 // The floor: reading all files of the store.
 #include <sched.h>
@@ -25,7 +25,6 @@ namespace {
 constexpr uint64_t kJournalBytes = 64 << 20;
 constexpr int kJournalProcesses = 1000;
 constexpr size_t kPayloadBytes = 64;
-constexpr int64_t kImages = 1'000'000;
 constexpr int64_t kMostUnanswered = 20'000;
 
 // Submits durable processes that wait for messages.
@@ -112,7 +111,7 @@ Json RunRecovery(const WorkloadOptions& options) {
     const BenchStore store(path);
     BenchRuntime bench({store.With(runtime_options)});
     const Stopwatch stopwatch;
-    SubmitDurable(bench, kImages);
+    SubmitDurable(bench, options.idle_processes);
     figures["images_submit_seconds"] = stopwatch.Seconds();
   }
   // Brings the state store up to the journal.

@@ -2,7 +2,12 @@
 
 #include <grpcpp/support/status.h>
 
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+
 #include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
 #include "actord/v1/stream.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -33,10 +38,49 @@ void Decode(const google::protobuf::Any& any, ErrorDetails& details) {
   }
 }
 
+// gRPC of the daemon refuses a request that is too large before actord has it,
+// with the two sizes in its text.
+bool IsTooLarge(std::string_view message, uint64_t& size, uint64_t& most) {
+  constexpr std::string_view kBefore = "Received message larger than max (";
+  constexpr std::string_view kBetween = " vs. ";
+  if (!message.starts_with(kBefore)) return false;
+  const char* const end = message.data() + message.size();
+  const auto first =
+      std::from_chars(message.data() + kBefore.size(), end, size);
+  if (first.ec != std::errc() ||
+      !std::string_view(first.ptr, end).starts_with(kBetween)) {
+    return false;
+  }
+  return std::from_chars(first.ptr + kBetween.size(), end, most).ec ==
+         std::errc();
+}
+
+absl::Status TooLarge(uint64_t size, uint64_t most) {
+  google::rpc::ErrorInfo info;
+  info.set_reason("PAYLOAD_TOO_LARGE");
+  info.set_domain("actord");
+  (*info.mutable_metadata())["max_request_bytes"] = absl::StrCat(most);
+  google::rpc::Status details;
+  details.add_details()->PackFrom(info);
+  absl::Status result = absl::InvalidArgumentError(
+      absl::StrCat("the request has ", size,
+                   " bytes; the daemon takes at most limits.max_payload_bytes "
+                   "(1 MiB unless configured) in a payload, and ",
+                   most, " bytes in a request"));
+  result.SetPayload(kDetailsUrl, absl::Cord(details.SerializeAsString()));
+  return result;
+}
+
 }  // namespace
 
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
+  uint64_t size = 0;
+  uint64_t most = 0;
+  if (status.error_details().empty() &&
+      IsTooLarge(status.error_message(), size, most)) {
+    return TooLarge(size, most);
+  }
   // Both code enumerations follow google.rpc.Code.
   absl::Status result(static_cast<absl::StatusCode>(status.error_code()),
                       status.error_message());

@@ -40,6 +40,8 @@ struct ErrorDetails {
 };
 
 // Makes a status with the code, the message and the details of a gRPC status.
+// If gRPC of the daemon has refused the request for its size, the status is
+// that of actord for large payloads.
 absl::Status FromGrpc(const grpc::Status& status);
 
 // Makes a status that says why an item of a stream was refused.

@@ -68,9 +68,9 @@ ExitStatus Invocation::Fail(const absl::Status& status,
   }
   const ErrorDetails details = DetailsOf(status);
   const bool is_late = IsDeadlineOfCall(status);
-  const bool is_unreached =
-      is_late ? client_ != nullptr && !client_->is_connected()
-              : absl::IsUnavailable(status) && details.reason.empty();
+  const bool is_unreached = is_late
+                                ? client_ != nullptr && !client_->is_connected()
+                                : IsUnreached(status);
   if (is_unreached) {
     Complain(subject + CannotReach(options_.endpoint(), status));
   } else if (is_late) {
@@ -88,7 +88,7 @@ ExitStatus Invocation::Fail(const absl::Status& status,
     err() << "  " << OneLine(violation.field) << ": "
           << OneLine(violation.description) << '\n';
   }
-  return ExitStatusOf(status);
+  return IsUnreached(status) ? ExitStatus::kUnavailable : ExitStatusOf(status);
 }
 
 void Invocation::SayEmpty(const ListWriter& list, const std::string& text) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/output/exit_status.h"
+#include "identity/certificates/x509.h"
 
 namespace actord::client {
 namespace {
@@ -46,26 +47,63 @@ Setting Find(std::string_view option, const Values& values,
   return {values.otherwise, absl::StrCat(default_origin, ": ", key)};
 }
 
-absl::StatusOr<std::string> ReadPem(const Setting& setting, const char* what,
-                                    const char* mark) {
+absl::Status WrongFile(const Setting& setting, const std::string& why) {
+  return UsageError(
+      absl::StrCat(setting.origin, ": ", setting.value, ": ", why));
+}
+
+absl::Status WrongFile(const Setting& setting, const absl::Status& why) {
+  return WrongFile(setting, std::string(why.message()));
+}
+
+// "" if no file is named.
+absl::StatusOr<std::string> ReadFile(const Setting& setting) {
   if (setting.value.empty()) return "";
-  const auto wrong = [&setting](const std::string& why) {
-    return UsageError(setting.origin + ": " + setting.value + ": " + why);
-  };
   errno = 0;
   std::ifstream file(setting.value, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file || !text) {
-    return wrong(std::string("cannot be read: ") +
-                 std::strerror(errno == 0 ? EIO : errno));
+  // A file without a byte sets the state of `text`, too, and is no failure
+  // here.
+  if (!file || (!text && errno != 0)) {
+    return WrongFile(setting, std::string("cannot be read: ") +
+                                  std::strerror(errno == 0 ? EIO : errno));
   }
   std::string pem = text.str();
-  if (pem.size() > kMaxFileBytes) return wrong("is larger than 1 MiB");
-  if (pem.find(mark) == std::string::npos) {
-    return wrong(std::string("has no ") + what + " in PEM (" + mark + ")");
+  if (pem.size() > kMaxFileBytes) {
+    return WrongFile(setting, "is larger than 1 MiB");
   }
   return pem;
+}
+
+struct Settings {
+  Setting ca;
+  Setting certificate;
+  Setting key;
+};
+
+// Whether TLS can use the texts. The dates of the certificates are not checked:
+// a daemon that asks for no certificate serves a client whose own is expired.
+absl::Status Check(const Settings& settings, const TlsOptions& texts) {
+  if (settings.ca.value.empty()) return absl::OkStatus();
+  const auto authorities = identity::ParseCertificates(texts.ca);
+  if (!authorities.ok()) {
+    return WrongFile(settings.ca, authorities.status());
+  }
+  if (settings.certificate.value.empty()) return absl::OkStatus();
+  const auto chain = identity::ParseCertificates(texts.certificate);
+  if (!chain.ok()) {
+    return WrongFile(settings.certificate, chain.status());
+  }
+  const auto key = identity::ParsePrivateKey(texts.key);
+  if (!key.ok()) return WrongFile(settings.key, key.status());
+  if (identity::BelongsTo(*key, chain->front())) return absl::OkStatus();
+  return WrongFile(
+      settings.key,
+      absl::StrCat("the key does not belong to the certificate of ",
+                   identity::SubjectOf(chain->front()), " in ",
+                   settings.certificate.value,
+                   ", which must come first in that file"));
 }
 
 }  // namespace
@@ -81,8 +119,8 @@ void AddTlsOptions(CLI::App& app, TypedTls& typed) {
                  "requires one [$ACTORD_CLIENT_TLS_CERTIFICATE]")
       ->type_name("FILE");
   app.add_option("--tls-key", typed.key,
-                 "PEM file with the private key of --tls-certificate "
-                 "[$ACTORD_CLIENT_TLS_KEY]")
+                 "PEM file with the private key of --tls-certificate, without "
+                 "a passphrase [$ACTORD_CLIENT_TLS_KEY]")
       ->type_name("FILE");
   app.add_option("--tls-server-name", typed.server_name,
                  "Name in the daemon's certificate [the host of --address; "
@@ -124,17 +162,21 @@ absl::StatusOr<TlsOptions> ReadTlsOptions(
                       (has_key ? "--tls-certificate" : "--tls-key") +
                       ": a certificate and its key go together");
   }
-  constexpr const char* kCertificate = "-----BEGIN CERTIFICATE-----";
-  auto ca_pem = ReadPem(ca, "certificate", kCertificate);
+  auto ca_pem = ReadFile(ca);
   if (!ca_pem.ok()) return ca_pem.status();
-  auto certificate_pem = ReadPem(certificate, "certificate", kCertificate);
+  auto certificate_pem = ReadFile(certificate);
   if (!certificate_pem.ok()) return certificate_pem.status();
-  auto key_pem = ReadPem(key, "private key", "PRIVATE KEY-----");
+  auto key_pem = ReadFile(key);
   if (!key_pem.ok()) return key_pem.status();
-  return TlsOptions{.ca = *std::move(ca_pem),
-                    .certificate = *std::move(certificate_pem),
-                    .key = *std::move(key_pem),
-                    .server_name = name.value};
+  TlsOptions options{.ca = *std::move(ca_pem),
+                     .certificate = *std::move(certificate_pem),
+                     .key = *std::move(key_pem),
+                     .server_name = name.value};
+  if (const absl::Status status = Check({ca, certificate, key}, options);
+      !status.ok()) {
+    return status;
+  }
+  return options;
 }
 
 }  // namespace actord::client

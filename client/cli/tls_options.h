@@ -36,8 +36,10 @@ struct DefaultTls {
 void AddTlsOptions(CLI::App& app, TypedTls& typed);
 
 // Takes an option that was not typed from `variable` (such as
-// ACTORD_CLIENT_TLS_CA), else from `otherwise`, and reads the files. A usage
-// error names the option, the variable or the key, the file and the mistake.
+// ACTORD_CLIENT_TLS_CA), else from `otherwise`, reads the files, and checks
+// them but for the dates of the certificates (unreached.h names an expired
+// one). A usage error names the option, the variable or the key, the file and
+// the mistake.
 absl::StatusOr<TlsOptions> ReadTlsOptions(
     const TypedTls& typed,
     const std::function<std::string(const char*)>& variable,

@@ -25,10 +25,10 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 // Maximum number of yields that are shown.
 constexpr int kShownYields = 100;
 
-// Adds the external commands that the process waits for, the oldest first.
-// Sets `waiting` to their number.
+// Adds the external commands that the process waits for, the oldest first, to
+// the text and to "yields" of the JSON. Sets `waiting` to their number.
 absl::Status AddYieldFields(Invocation& invocation, const std::string& pid,
-                            Fields& fields, size_t& waiting) {
+                            Fields& fields, Json& json, size_t& waiting) {
   v1::ListYieldsRequest request;
   request.set_pid(pid);
   request.set_page_size(kShownYields);
@@ -36,6 +36,7 @@ absl::Status AddYieldFields(Invocation& invocation, const std::string& pid,
       invocation.client().ListYields(request, invocation.Quick());
   if (!response.ok()) return response.status();
   for (const v1::Yield& yield : response->yields()) {
+    json["yields"].push_back(ToJson(yield));
     std::string text = OneLine(yield.command()) + " for " +
                        ShortDuration(absl::Now() - ToTime(yield.create_time()));
     if (!yield.worker().empty()) text += ", worker " + OneLine(yield.worker());
@@ -134,8 +135,12 @@ ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
   size_t external = 0;
   size_t calls = 0;
   absl::Status status;
-  if (invocation.ForPeople() && process.yields_outstanding() > 0) {
-    status = AddYieldFields(invocation, process.pid(), fields, external);
+  json["yields"] = Json::array();
+  if (process.yields_outstanding() > 0) {
+    status = AddYieldFields(invocation, process.pid(), fields, json, external);
+  }
+  if (process.state() == v1::PROCESS_STATE_IDLE) {
+    fields.emplace_back("Waits for", "a message");
   }
   if (status.ok()) {
     status = AddCallFields(invocation, process.pid(), fields, json, calls);
@@ -146,8 +151,8 @@ ExitStatus RunDescribe(Invocation& invocation, const std::string& pid) {
     fields.emplace_back(
         "Waits for",
         std::to_string(process.yields_outstanding() - external - calls) +
-            " of its yields inside the daemon: timers, commands of plugins, or "
-            "calls that an older daemon does not list");
+            " of its yields inside the daemon, which are not listed: calls "
+            "with an id, or those of an older daemon");
   }
   if (response->has_recording()) {
     const v1::Recording& recording = response->recording();

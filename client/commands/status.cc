@@ -74,6 +74,16 @@ std::string ReachedLimits(const v1::Counters& counters) {
   return text.empty() ? "none" : text;
 }
 
+// "2 with a result, 3 failed, 1 cancelled or terminated".
+std::string EndsText(const v1::Counters& counters) {
+  const uint64_t ended = counters.processes_ended_total();
+  const uint64_t without = std::min(counters.processes_failed_total(), ended);
+  const uint64_t failed = std::min(counters.process_failures_total(), without);
+  return WithThousands(ended - without) + " with a result, " +
+         WithThousands(failed) + " failed, " + WithThousands(without - failed) +
+         " cancelled or terminated";
+}
+
 Fields Overview(const v1::GetStatusResponse& status) {
   const v1::Counters& counters = status.counters();
   return {
@@ -84,13 +94,11 @@ Fields Overview(const v1::GetStatusResponse& status) {
                  Rfc3339(ToTime(status.start_time()))},
       {"Workers", std::to_string(status.workers())},
       {"Boot tree", BootTreeText(status.boot_tree())},
-      {"Processes",
-       LiveProcesses(status) + ", " +
-           WithThousands(counters.processes_started_total()) + " started, " +
-           WithThousands(counters.processes_ended_total()) + " ended, " +
-           WithThousands(counters.processes_failed_total()) +
-           " of them without a result, of which " +
-           WithThousands(counters.process_failures_total()) + " failed"},
+      {"Processes", LiveProcesses(status) + ", " +
+                        WithThousands(counters.processes_started_total()) +
+                        " started, " +
+                        WithThousands(counters.processes_ended_total()) +
+                        " ended: " + EndsText(counters)},
       {"Steps", WithThousands(counters.steps_total())},
       {"Messages",
        WithThousands(counters.messages_total()) + ", " +
@@ -110,7 +118,7 @@ Fields Overview(const v1::GetStatusResponse& status) {
            WithThousands(counters.watch_events_total()) + " events (" +
            WithThousands(counters.watch_events_kept()) + " kept), " +
            WithThousands(counters.watch_events_missed_total()) + " missed"},
-      {"Limits reached", ReachedLimits(counters)},
+      {"Refused at limits", ReachedLimits(counters)},
       {"Upgrades", WithThousands(counters.upgrades_total()) + ", " +
                        WithThousands(counters.upgrades_declined_total()) +
                        " declined"},
@@ -197,9 +205,10 @@ std::vector<std::string> LimitUseCells(const v1::LimitUse& use) {
       use.has_full_since()
           ? "REACHED for " +
                 ShortDuration(absl::Now() - ToTime(use.full_since()))
-          : "free",
+      : use.is_unset() ? "not set"
+                       : "free",
       WithThousands(use.refused_total()),
-      use.setting()};
+      use.setting() + (use.needs_restart() ? " (restart)" : "")};
 }
 
 Fields LimitFields(const v1::Limits& limits) {

@@ -232,9 +232,12 @@ ExitStatus RunRevokeToken(Invocation& invocation,
 }
 
 constexpr char kTokenFooter[] = R"(
-These commands read and edit a file on this machine and contact no daemon. The file has
-the hashes of the tokens, not their secrets. Only its owner may write it, and others may not
-read it: mode 0640 at most.
+These commands read and edit a file of tokens on this machine and contact no daemon. The
+daemon's auth.tokens names the file. It has the hashes of the tokens, not their secrets. Only
+its owner may write it, and others may not read it: mode 0640 at most.
+
+A token file is another file: it has the secret of one token, as "token new" prints it, and
+is for a client (--token-file).
 
 Examples:
   actorctl token new --file tokens.toml --name billing --role client
@@ -287,7 +290,9 @@ Examples:
 )";
 
 void AddTokenFile(CLI::App& command, std::string& file) {
-  command.add_option("--file", file, "The file of tokens")
+  command
+      .add_option("--file", file,
+                  "The file of tokens, which a daemon reads (auth.tokens)")
       ->required()
       ->type_name("PATH");
 }

@@ -11,6 +11,7 @@
 #include "client/cli/alarm.h"
 #include "client/cli/errors/unreached.h"
 #include "client/commands/commands.h"
+#include "client/commands/known_type.h"
 #include "client/commands/labels/label_options.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
@@ -197,7 +198,12 @@ ProcessWatchOptions WatchPrinter::Options() {
     invocation_.Complain(options_.parent + " is " + pid +
                          ": watching the children of this process");
   };
-  watch.on_snapshot = [this] { Mark("SNAPSHOT"); };
+  watch.on_snapshot = [this] {
+    Mark("SNAPSHOT");
+    if (writer_.empty() && !options_.process_type.empty()) {
+      WarnOfUnknownType(invocation_, options_.process_type, "");
+    }
+  };
   watch.on_process = [this](const v1::Process& process) { Show(process); };
   watch.on_snapshot_end = [this] { Mark("SNAPSHOT_END"); };
   watch.on_started = [this](const v1::ProcessStarted& one) { Show(one); };
@@ -211,6 +217,7 @@ ProcessWatchOptions WatchPrinter::Options() {
   watch.on_broken = [this](const absl::Status& why, absl::Duration delay) {
     broken_ = true;
     last_break_ = why;
+    if (!was_connected_ && IsRefusal(why)) return stop_.Cancel();
     invocation_.Complain(DescribeBreak(invocation_.options().endpoint(), why) +
                          "; trying again in " + ShortDuration(delay));
   };
@@ -262,8 +269,9 @@ and prints the live processes, unless --no-snapshot is given. JSON and YAML have
 this: MISSED, SNAPSHOT, SNAPSHOT_END.
 
 Runs until it is interrupted (130), until --for is over, or until --count events. The exit
-status is 5 if the daemon was never reached. At the end it prints the token with which to
-resume; after --count the last few events may be repeated.
+status is 5 if the daemon was never reached, and 1 if it refused the first attempt. At the
+end it prints the token with which to resume; after --count the last few events may be
+repeated.
 
 Examples:
   actorctl watch --type order

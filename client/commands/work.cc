@@ -231,7 +231,13 @@ ExitStatus RunWork(Invocation& invocation, const WorkOptions& options) {
   if (invocation.environment().cancellation.cancelled()) {
     return ExitStatus::kInterrupted;
   }
-  return alarm.rang() ? ExitStatus::kDeadline : ExitStatus::kDone;
+  if (!alarm.rang()) return ExitStatus::kDone;
+  // Without a connection there is a line already.
+  if (said.empty()) {
+    invocation.Complain(writer.empty() ? "no task came within --timeout"
+                                       : "--timeout has passed");
+  }
+  return ExitStatus::kDeadline;
 }
 
 constexpr char kWorkFooter[] = R"(

@@ -65,6 +65,10 @@ std::string Rfc3339(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E*SZ", time, absl::UTCTimeZone());
 }
 
+std::string Rfc3339Ms(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", time, absl::UTCTimeZone());
+}
+
 std::string WithThousands(uint64_t number) {
   std::string text = std::to_string(number);
   for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");

@@ -23,6 +23,8 @@ std::string ShortDuration(absl::Duration duration);
 
 // RFC 3339 in UTC, as in "2026-01-31T08:15:00.25Z".
 std::string Rfc3339(absl::Time time);
+// The same with three digits of a second, so that rows have the same width.
+std::string Rfc3339Ms(absl::Time time);
 
 // 1234567 as "1,234,567".
 std::string WithThousands(uint64_t number);

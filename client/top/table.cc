@@ -85,7 +85,7 @@ const std::vector<Column<ProcessRow>>& ProcessColumns() {
        [](Row row) { return row.process.owner(); },
        [](Row a, Row b) { return a.process.owner() < b.process.owner(); },
        [](Row row) { return !row.process.owner().empty(); }},
-      {"state", "STATE", 8, false, 70,
+      {"state", "STATE", 8, false, 88,
        // A requested cancel is marked with a sign.
        [](Row row) {
          return EnumName(row.process.state()) +

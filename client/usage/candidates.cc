@@ -1,7 +1,9 @@
 #include "client/usage/candidates.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "client/usage/complaint.h"
@@ -41,7 +43,20 @@ const CLI::Option* Positional(const CLI::App& command, size_t place) {
   return last != nullptr && last->get_items_expected_max() > 1 ? last : nullptr;
 }
 
-LiveValues LiveValuesOf(const CLI::App& command, const CLI::Option& option) {
+// Whether the value may be a file, or a payload that begins with @.
+bool TakesFile(const CLI::Option& option, std::string_view beginning) {
+  static const auto& kinds = *new std::set<std::string, std::less<>>{
+      "FILE", "PATH", "DIR", "NEWDIR", "PROGRAM"};
+  static const auto& payloads =
+      *new std::set<std::string, std::less<>>{"INPUT", "PAYLOAD", "RESULT"};
+  const std::string kind =
+      option.get_positional() ? option.get_name() : option.get_type_name();
+  return kinds.contains(kind) ||
+         (beginning.starts_with('@') && payloads.contains(kind));
+}
+
+LiveValues LiveValuesOf(const CLI::App& command, const CLI::Option& option,
+                        std::string_view beginning) {
   static const auto& kinds = *new std::map<std::string, LiveValues>{
       {"PID", LiveValues::kPids},
       {"--pid", LiveValues::kPids},
@@ -62,7 +77,8 @@ LiveValues LiveValuesOf(const CLI::App& command, const CLI::Option& option) {
     return LiveValues::kContexts;
   }
   const auto found = kinds.find(name);
-  return found == kinds.end() ? LiveValues::kNone : found->second;
+  if (found != kinds.end()) return found->second;
+  return TakesFile(option, beginning) ? LiveValues::kFiles : LiveValues::kNone;
 }
 
 // The values of an option whose type lists them, as in "drain|now".
@@ -84,7 +100,7 @@ void AddChoices(const CLI::Option& option, Completion& completion) {
 void AddValues(const CLI::App& command, const CLI::Option& option,
                Completion& completion) {
   AddChoices(option, completion);
-  completion.live = LiveValuesOf(command, option);
+  completion.live = LiveValuesOf(command, option, completion.beginning);
 }
 
 void AddCommands(const CLI::App& command, Completion& completion) {

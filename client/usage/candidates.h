@@ -13,7 +13,7 @@ struct Candidate {
   std::string about;
 };
 
-// Values that only the daemon, or the file of contexts, knows.
+// Values that only the daemon, the file of contexts or the file system knows.
 enum class LiveValues {
   kNone,
   kProcessTypes,
@@ -22,6 +22,7 @@ enum class LiveValues {
   kTokens,
   kExternalCommands,
   kContexts,
+  kFiles,  // the shell knows them
 };
 
 struct Completion {
@@ -39,7 +40,7 @@ struct Completion {
 };
 
 // `words` are those behind "actorctl"; the last of them, which may be empty, is
-// to be completed. Nothing known and nothing live: it may be a file.
+// to be completed.
 Completion CompletionOf(const CLI::App& app,
                         const std::vector<std::string>& words);
 

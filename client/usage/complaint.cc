@@ -91,8 +91,7 @@ std::string ComplaintOf(const CLI::App& app, const CLI::ParseError& error) {
     const std::vector<std::string> known = OptionNames(command);
     std::string meant = identity::DidYouMean(name, known);
     if (meant.empty()) {
-      const std::string same = OptionFor(name, known);
-      if (!same.empty()) meant = "; use \"" + same + "\"";
+      meant = OptionHint(name, known);
     }
     return CommandWords(command) + " has no option " + Quoted(name) + meant;
   }

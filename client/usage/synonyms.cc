@@ -107,14 +107,16 @@ const std::vector<OptionSynonym>& OptionSynonyms() {
       {"--key", "--tls-key"},
       {"--format", "--output"},
       {"--json", "--output json"},
+      {"--for", "--duration"},
+      {"--durability", "--durable"},
       {"--yaml", "--output yaml"},
       {"-q", "--output name"},
   };
   return synonyms;
 }
 
-std::string OptionFor(const std::string& typed,
-                      const std::vector<std::string>& known) {
+std::string OptionHint(const std::string& typed,
+                       const std::vector<std::string>& known) {
   std::vector<std::string> typical;
   std::vector<std::string> meant;
   for (const OptionSynonym& synonym : OptionSynonyms()) {
@@ -127,9 +129,10 @@ std::string OptionFor(const std::string& typed,
   const std::string nearest = identity::NearestName(typed, typical);
   const auto found = std::find(typical.begin(), typical.end(),
                                nearest.empty() ? typed : nearest);
-  return found == typical.end()
-             ? ""
-             : meant[static_cast<size_t>(found - typical.begin())];
+  if (found == typical.end()) return "";
+  return (*found == typed ? "; use \"" : "; did you mean \"") +
+         meant[static_cast<size_t>(found - typical.begin())] +
+         (*found == typed ? "\"" : "\"?");
 }
 
 }  // namespace actord::client

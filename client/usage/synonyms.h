@@ -32,9 +32,10 @@ struct OptionSynonym {
 };
 const std::vector<OptionSynonym>& OptionSynonyms();
 
-// "--older-than" for "--for", also if `typed` has a letter wrong; "": none of
-// `known`, the options of the command, is known under this name.
-std::string OptionFor(const std::string& typed,
-                      const std::vector<std::string>& known);
+// The end of a message: `; use "--older-than"` for "--for", or `; did you mean
+// "--older-than"?` if `typed` has a letter wrong; "": none of `known`, the
+// options of the command, is known under this name.
+std::string OptionHint(const std::string& typed,
+                       const std::vector<std::string>& known);
 
 }  // namespace actord::client

@@ -102,6 +102,13 @@ bool Access::HidesPayloads() const {
                              identity::Permission::kSeePayloads));
 }
 
+bool Access::HidesClients() const {
+  // As for ListClients.
+  return is_enforced() && (token_ == nullptr ||
+                           !identity::Permits(token_->identity.role,
+                                              identity::Permission::kOperate));
+}
+
 absl::Status Access::CheckAgain() const {
   if (control_ == nullptr) return absl::OkStatus();
   return control_->Renew(*this, AccessControl::Rights::kMayChange).status();

@@ -101,6 +101,8 @@ class Access {
   [[nodiscard]] bool is_enforced() const;
   // True: the payloads of the answer must be left out.
   [[nodiscard]] bool HidesPayloads() const;
+  // True: the names and addresses of other clients must be left out.
+  [[nodiscard]] bool HidesClients() const;
 
   // Whether the call is still permitted: its token has neither expired nor been
   // revoked, and its role still permits the method. Used for an answer that

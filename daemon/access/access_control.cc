@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/access/own_quotas.h"
+#include "daemon/log/client_address.h"
 #include "identity/role.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
@@ -138,6 +139,10 @@ void AccessControl::Reload(AuthMode setting, const QuotaSettings& quotas) {
   if (recheck_) recheck_();
 }
 
+QuotaSettings AccessControl::AnyQuotas() const {
+  return mode() == AuthMode::kEnforce ? quotas_.Any() : QuotaSettings();
+}
+
 bool AccessControl::LimitsMailboxes() const {
   const QuotaSettings settings = quotas_.settings();
   if (settings.mailbox_bytes != 0) return true;
@@ -178,8 +183,9 @@ AccessControl::Found AccessControl::FindToken(const CallSource& source) const {
     if (source.IsLocalUser()) return {local_, absl::OkStatus(), {}};
     return {nullptr,
             Unauthenticated(runtime::reason::kTokenMissing,
-                            "the call has no token: the metadata entry "
-                            "authorization must be \"Bearer <token>\""),
+                            "the call has no token: the metadata entry (over "
+                            "HTTP: the header) authorization must be "
+                            "\"Bearer <token>\""),
             {}};
   }
   if (authorization.count > 1) {
@@ -230,7 +236,7 @@ absl::StatusOr<Access> AccessControl::Admit(
   }
   if (!status.ok()) {
     if (found.token != nullptr) known_id = found.token->identity.token_id;
-    std::string by = source.peer();
+    std::string by = ClientAddress(source.peer());
     if (found.token != nullptr) {
       absl::StrAppend(&by, ", ", Who(found.token.get()));
     } else if (!known_id.empty()) {

@@ -75,6 +75,8 @@ class AccessControl {
   void Reload(AuthMode setting, const QuotaSettings& quotas);
   // The quotas of the configuration.
   [[nodiscard]] QuotaSettings quotas() const { return quotas_.settings(); }
+  // The largest quota of each kind that a client has; 0: no client has one.
+  [[nodiscard]] QuotaSettings AnyQuotas() const;
   // Whether any owner has a quota for its mailboxes.
   [[nodiscard]] bool LimitsMailboxes() const;
   [[nodiscard]] AuthMode setting() const {

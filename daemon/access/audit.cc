@@ -3,6 +3,7 @@
 #include <actord/text.h>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/log/client_address.h"
 #include "identity/token_text.h"
 #include "runtime/process/errors.h"
 
@@ -27,7 +28,7 @@ AuditEntry::AuditEntry(Logger& logger, const Access& access,
   const identity::Identity* const identity = access.identity();
   if (identity != nullptr) client_ = identity->name;
   method_ = access.method();
-  peer_ = source.peer();
+  peer_ = ClientAddress(source.peer());
 }
 
 void AuditEntry::Done(const absl::Status& result) const {

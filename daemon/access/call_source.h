@@ -42,7 +42,8 @@ class CallSource {
       : context_(&context) {}
   explicit CallSource(const HttpSource& http) : http_(&http) {}
 
-  // The address of the client (HttpSource::peer). Allocates.
+  // The client, as in HttpSource::peer; for people see ClientAddress.
+  // Allocates.
   [[nodiscard]] std::string peer() const;
   // InfiniteFuture: the call has no deadline.
   [[nodiscard]] absl::Time deadline() const;

@@ -7,6 +7,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
+#include "daemon/access/own_quotas.h"
 #include "runtime/process/errors.h"
 #include "runtime/system/assert.h"
 
@@ -181,6 +182,13 @@ const QuotaSettings& ClientQuotas::SettingsOf(runtime::Owner owner) const {
 QuotaSettings ClientQuotas::settings() const {
   const absl::MutexLock lock(&mutex_);
   return settings_;
+}
+
+QuotaSettings ClientQuotas::Any() const {
+  const absl::MutexLock lock(&mutex_);
+  QuotaSettings any = settings_;
+  for (const auto& [owner, own] : own_) any = Largest(any, own);
+  return any;
 }
 
 ClientQuota& ClientQuotas::PlaceOf(runtime::Owner owner) {

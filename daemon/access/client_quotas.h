@@ -151,6 +151,8 @@ class ClientQuotas {
   // counted.
   void Set(const QuotaSettings& settings, Own own = {});
   [[nodiscard]] QuotaSettings settings() const;
+  // The largest quota of each kind that a client has; 0: no client has one.
+  [[nodiscard]] QuotaSettings Any() const;
 
   // Whether any client has a quota.
   [[nodiscard]] bool AreAnySet() const {

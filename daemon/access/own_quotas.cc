@@ -1,5 +1,6 @@
 #include "daemon/access/own_quotas.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,11 @@ QuotaSettings Overridden(QuotaSettings settings,
     if (own.values[i]) settings.*kMembers[i] = *own.values[i];
   }
   return settings;
+}
+
+QuotaSettings Largest(QuotaSettings a, const QuotaSettings& b) {
+  for (const auto member : kMembers) a.*member = std::max(a.*member, b.*member);
+  return a;
 }
 
 }  // namespace actord::daemon

@@ -12,4 +12,7 @@ namespace actord::daemon {
 QuotaSettings Overridden(QuotaSettings settings,
                          const identity::TokenQuotas& own);
 
+// The larger number of each quota.
+QuotaSettings Largest(QuotaSettings a, const QuotaSettings& b);
+
 }  // namespace actord::daemon

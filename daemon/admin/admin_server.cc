@@ -20,8 +20,8 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/admin/admin_connection.h"
 #include "daemon/connections/socket_facts.h"
-#include "daemon/connections/spaced_warning.h"
 #include "daemon/listening/peer_address.h"
+#include "daemon/log/spaced_warning.h"
 
 namespace actord::daemon {
 namespace {

@@ -17,6 +17,8 @@
         "1 if /readyz says that clients may be sent here, else 0.") \
   GAUGE(healthy, "actord_healthy", \
         "1 if /healthz says that the scheduler moves, else 0.") \
+  GAUGE(auth_enforced, "actord_auth_enforced", \
+        "1 if calls without a valid token are refused (auth.mode), else 0.") \
   GAUGE(start_time, "actord_start_time_seconds", \
         "When the daemon began to serve, in seconds since 1970.") \
   GAUGE(uptime, "actord_uptime_seconds", \
@@ -25,6 +27,10 @@
         "Workers of the scheduler.") \
   GAUGE(processes_ready, "actord_processes_ready", \
         "Processes that are ready and wait for a worker, in all queues.") \
+  GAUGE(yields_unserved, "actord_yields_external_unserved", \
+        "External yields to whose commands no remote worker is subscribed.") \
+  GAUGE(pooled_running, "actord_commands_pooled_running", \
+        "Pooled commands, and loads of plugins, that run now.") \
   GAUGE(certificate_expiry, "actord_certificate_expiry_timestamp_seconds", \
         "When the first certificate of the daemon's chain expires, in seconds " \
         "since 1970. Only with TLS.") \
@@ -38,8 +44,8 @@
         "Bytes of the journal that are durable and not yet in the state " \
         "store. Only with a store.") \
   GAUGE(journal_behind, "actord_journal_behind", \
-        "1 if the disk is behind, so that durable work waits or is refused, " \
-        "else 0. Only with a store.") \
+        "1 if the disk or the state store is behind, so that durable work " \
+        "waits or is refused, else 0. Only with a store.") \
   GAUGE(journal_unsynced, "actord_journal_unsynced_bytes", \
         "Bytes of the journal that are not on the disk yet. Only with a " \
         "store.") \

@@ -80,8 +80,8 @@ void WriteWorkerMetrics(const runtime::RuntimeStats& stats, MetricText& text) {
 
 void WriteCalls(const MetricSources& sources, MetricText& text) {
   text.Begin("actord_calls_total", MetricKind::kCounter,
-             "Calls of gRPC that have begun, by method, refused ones included. "
-             "A stream is one call.");
+             "Calls that have begun, of gRPC and of the JSON API, by method, "
+             "refused ones included. A stream is one call.");
   for (const auto& [method, calls] : sources.calls) {
     text.Add("method", method, calls);
   }
@@ -100,6 +100,20 @@ void WriteFailures(const MetricSources& sources, MetricText& text) {
              "Processes of a type that failed. The first 200 types have a "
              "series, and all further ones share \"(other)\".");
   for (const auto& [type, failures] : counts) text.Add("type", type, failures);
+}
+
+void WriteTypeLimits(const runtime::RuntimeStats& stats, MetricText& text) {
+  if (stats.of_limited_types.empty()) return;
+  text.Begin("actord_process_type_live", MetricKind::kGauge,
+             "Live processes of a type in limits.max_processes_per_type.");
+  for (const auto& type : stats.of_limited_types) {
+    text.Add("type", type.name, type.live);
+  }
+  text.Begin("actord_process_type_max", MetricKind::kGauge,
+             "Limit of a type in limits.max_processes_per_type.");
+  for (const auto& type : stats.of_limited_types) {
+    text.Add("type", type.name, type.max);
+  }
 }
 
 void WriteTurnTimes(const MetricSources& sources, MetricText& text) {
@@ -150,6 +164,7 @@ std::string WriteMetrics(const MetricSources& sources) {
   WriteCounterTables(sources, text);
   WriteCalls(sources, text);
   WriteFailures(sources, text);
+  WriteTypeLimits(sources.of_runtime, text);
   WriteTurnTimes(sources, text);
   WriteWorkerMetrics(sources.of_runtime, text);
   WriteLimitMetrics(sources.limits, text);

@@ -54,6 +54,11 @@ class CallForm {
   [[nodiscard]] virtual bool may_be_late() const { return false; }
   virtual AdminAnswer Late() { return {}; }
 
+  // Whether the answer is a stream of server-sent events. While the call waits,
+  // the stream is open, and Write writes its last event. A call that is refused
+  // before has an ordinary answer.
+  [[nodiscard]] virtual bool is_event_stream() const { return false; }
+
   // The call that follows a call with this response, in place of its answer;
   // no method: none.
   virtual FormedCall Next(const std::string& /*bytes*/) { return {}; }

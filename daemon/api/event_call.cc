@@ -7,6 +7,7 @@
 #include "actord/v1/topic.pb.h"
 #include "actord/v1/watch.pb.h"
 #include "daemon/api/connect_error.h"
+#include "daemon/api/http_fields.h"
 #include "daemon/api/json_text.h"
 #include "daemon/wire/rpc_message.h"
 
@@ -125,7 +126,7 @@ void EventCall::Send(const grpc::ByteBuffer& bytes) {
   AdminAnswer part;
   part.part = std::exchange(has_begun_, true) ? AdminAnswer::Part::kNext
                                               : AdminAnswer::Part::kFirst;
-  part.content_type = "text/event-stream";
+  part.content_type = kEventStream;
   part.body = EventOf(*order_.method->output_type(), bytes);
   writes_ = true;
   order_.done(std::move(part));

@@ -28,6 +28,14 @@ std::string ValueOf(const AdminRequest& request, std::string_view name) {
   return values.size() == 1 ? std::move(values.front()) : std::string();
 }
 
+bool WantsEvents(const AdminRequest& request) {
+  const std::string accepted =
+      absl::AsciiStrToLower(ValueOf(request, "accept"));
+  const std::pair<absl::string_view, absl::string_view> first =
+      absl::StrSplit(accepted, absl::MaxSplits(absl::ByAnyChar(",;"), 1));
+  return absl::StripAsciiWhitespace(first.first) == kEventStream;
+}
+
 bool IsJson(const AdminRequest& request) {
   const std::string type =
       absl::AsciiStrToLower(ValueOf(request, "content-type"));

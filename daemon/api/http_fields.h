@@ -20,6 +20,12 @@ namespace actord::daemon {
 // The only value of the header; "": there is none, or more than one.
 std::string ValueOf(const AdminRequest& request, std::string_view name);
 
+// The content type of server-sent events.
+inline constexpr const char* kEventStream = "text/event-stream";
+
+// Whether the client accepts server-sent events before anything else.
+bool WantsEvents(const AdminRequest& request);
+
 // Whether the body is said to be JSON in UTF-8.
 bool IsJson(const AdminRequest& request);
 

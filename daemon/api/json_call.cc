@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "daemon/api/connect_error.h"
+#include "daemon/api/http_fields.h"
 
 namespace actord::daemon {
 
@@ -38,7 +39,20 @@ void JsonCall::Begin(const RoutedService& service) {
 
 void JsonCall::BeginNow() {
   self_ = shared_from_this();
+  const bool is_event_stream = call_.form->is_event_stream();
   service_->BeginDirect(*call_.method, *this);
+  if (!is_event_stream) return;
+  // A call that has been refused at once is answered first.
+  thread_->Post([self = shared_from_this()] { self->OpenEvents(); });
+}
+
+void JsonCall::OpenEvents() {
+  if (done_ == nullptr || wait_ == nullptr) return;
+  is_open_ = true;
+  AdminAnswer head;
+  head.part = AdminAnswer::Part::kFirst;
+  head.content_type = kEventStream;
+  done_(std::move(head));
 }
 
 void JsonCall::End(Why why) {
@@ -107,6 +121,12 @@ void JsonCall::EndNow(Why why) {
 
 void JsonCall::Answer(AdminAnswer answer) {
   const AdminCalls::Done done = std::exchange(done_, nullptr);
+  if (is_open_) {
+    answer.part = AdminAnswer::Part::kLast;
+    if (answer.content_type != kEventStream) {
+      answer.body = absl::StrCat("event: end\ndata: ", answer.body, "\n\n");
+    }
+  }
   done(std::move(answer));
 }
 

@@ -74,6 +74,8 @@ class JsonCall final : public DirectCall,
   void EndNow(Why why);
   // The handler has finished the call.
   void Finished(const absl::Status& status, const std::string& bytes);
+  // Sends the head of an event stream, if the call waits.
+  void OpenEvents();
   // True: another call has begun in place of the answer.
   bool BeginNext(const std::string& bytes);
   void Answer(AdminAnswer answer);
@@ -85,6 +87,7 @@ class JsonCall final : public DirectCall,
   const RoutedService* service_ = nullptr;
   FormedCall call_;
   bool is_late_ = false;  // the client's patience has ended
+  bool is_open_ = false;  // the head of an event stream has been sent
   // Until the handler has finished the call, or its wait was taken back. It is
   // given back before the client is answered, so the client finds room.
   std::optional<OpenCalls::Place> place_;

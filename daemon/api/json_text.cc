@@ -90,8 +90,14 @@ absl::Status Explain(const std::string& parsed,
         absl::StrCat("the body is not the JSON of ", type, ": ", rest));
   }
   path = ToUtf8(path, kMaxFieldBytes);
-  return runtime::InvalidField(path, runtime::reason::kInvalidField,
-                               absl::StrCat(path, ": ", rest));
+  return runtime::InvalidField(
+      path, runtime::reason::kInvalidField,
+      absl::StrCat(path, ": ", rest,
+                   absl::EndsWith(rest, "for type actord.v1.Payload")
+                       ? "; a payload is {\"data\": BASE64, \"contentType\": "
+                         "\"text/plain\"}, and the short routes take it as the "
+                         "body"
+                       : ""));
 }
 
 }  // namespace

@@ -202,6 +202,11 @@ class ActorService final : public RoutedService {
   absl::StatusOr<std::shared_ptr<HistoryStream>> ReadHistory(
       const Caller& caller, const v1::ReadHistoryRequest& request);
 
+  // Of a PID that no durable process has: NOT_DURABLE, or that there is no
+  // process.
+  [[nodiscard]] absl::Status WhyNoHistory(const Access& access,
+                                          const runtime::Pid& pid) const;
+
   // Signs the link, if the caller may complete its yield.
   absl::Status MakeLink(const Access& access, const YieldLink& link,
                         const YieldLinks& links,

@@ -54,12 +54,14 @@ absl::Status ReadListCalls(const v1::ListCallsRequest& request,
             ? 0
             : static_cast<uint64_t>(absl::ToUnixNanos(until));
   }
-  const uint64_t scope = absl::HashOf(absl::string_view("calls"), incarnation,
-                                      filter.caller, filter.callee, filter.by);
+  filter.with_commands = request.with_commands();
+  const uint64_t scope =
+      absl::HashOf(absl::string_view("calls"), incarnation, filter.caller,
+                   filter.callee, filter.with_commands, filter.by);
   return ReadPaging(request.page_size(), request.page_token(), scope, paging);
 }
 
-void WritePendingCall(const runtime::PendingCall& call,
+void WritePendingCall(const runtime::PendingCall& call, bool hides_clients,
                       v1::PendingCall* proto) {
   if (!call.caller.empty()) {
     proto->set_pid(runtime::FormatPid(call.caller));
@@ -68,7 +70,17 @@ void WritePendingCall(const runtime::PendingCall& call,
     proto->set_state(ToProto(call.caller_state));
     proto->set_yields_outstanding(call.caller_yields);
   }
-  proto->set_callee_pid(runtime::FormatPid(call.callee));
+  if (call.outside.has_value() && !hides_clients) {
+    v1::OutsideCaller* const outside = proto->mutable_outside();
+    outside->set_name(call.outside->name);
+    outside->set_address(call.outside->address);
+    outside->set_connection(call.outside->connection);
+  }
+  if (!call.callee.empty()) {
+    proto->set_callee_pid(runtime::FormatPid(call.callee));
+  }
+  proto->set_command(call.command);
+  proto->set_plugin(call.plugin);
   proto->set_callee_type(call.callee_type);
   proto->set_callee_name(call.callee_name);
   if (call.callee_state.has_value()) {
@@ -96,8 +108,8 @@ absl::StatusOr<ReplyWait> ActorService::Call(const Caller& caller,
     // A repeat gets the answer of the process that the first call has reached,
     // even if another process holds the name now.
     if (runtime_.KnowsCall(id)) {
-      return ReplyWait(runtime_, to.pid, std::move(message), std::move(id),
-                       caller.access().sees());
+      return ReplyWait(runtime_, caller, to.pid, std::move(message),
+                       std::move(id));
     }
   }
   if (request.has_start_if_absent()) {
@@ -112,8 +124,7 @@ absl::StatusOr<ReplyWait> ActorService::Call(const Caller& caller,
   if (!pid.ok()) return pid.status();
   status = CheckReceiver(runtime_, caller.access(), *pid);
   if (!status.ok()) return status;
-  return ReplyWait(runtime_, *pid, std::move(message), std::move(id),
-                   caller.access().sees());
+  return ReplyWait(runtime_, caller, *pid, std::move(message), std::move(id));
 }
 
 // Whatever process holds the name, the caller needs the rights to start its own
@@ -126,7 +137,7 @@ absl::StatusOr<ReplyWait> ActorService::StartOrCallWait(
   if (!status.ok()) return status;
   order.start.owner = access.owner();
   return ReplyWait(std::make_shared<StartOrCall>(runtime_, context_.catalog,
-                                                 access, std::move(order)));
+                                                 caller, std::move(order)));
 }
 
 absl::Status ActorService::ListNames(const Caller& caller,
@@ -175,8 +186,11 @@ absl::Status ActorService::ListCalls(const Caller& caller,
   const OwnerLabels owner_labels = caller.access().owner_labels();
   for (const runtime::PendingCall& call : page.calls) {
     v1::PendingCall* const proto = response.add_calls();
-    WritePendingCall(call, proto);
+    WritePendingCall(call, caller.access().HidesClients(), proto);
     if (!call.caller.empty()) owner_labels.Write(call.owner, proto);
+    if (call.outside.has_value()) {
+      owner_labels.Write(call.outside->owner, proto);
+    }
   }
   if (page.next_place != 0) {
     response.set_next_page_token(MakePageToken(page.next_place, paging.scope));

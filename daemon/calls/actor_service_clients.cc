@@ -56,7 +56,7 @@ absl::Status ActorService::CutClient(const Caller& caller,
   }
   const std::string by = caller.access().is_checked()
                              ? caller.access().Who()
-                             : absl::StrCat("a client at ", caller.peer());
+                             : absl::StrCat("a client at ", caller.address());
   if (context_.connections.CutOnRequest(connection, caller.access().sees_name(),
                                         by)) {
     return absl::OkStatus();

@@ -40,6 +40,8 @@ void WriteLimitUse(const LimitWatch::State& state,
     if (limit.use.used.has_value()) use->set_used(*limit.use.used);
     if (limit.use.max.has_value()) use->set_max(*limit.use.max);
     use->set_refused_total(limit.use.refused);
+    use->set_is_unset(limit.use.is_unset);
+    use->set_needs_restart(limit.use.row->needs_restart);
     if (limit.full_since_unix_ns != 0) {
       *use->mutable_full_since() = ToProtoTimestamp(limit.full_since_unix_ns);
     }

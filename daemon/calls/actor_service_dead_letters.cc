@@ -83,10 +83,11 @@ absl::Status ActorService::DropDeadLetters(
   if (!numbers.ok()) return numbers.status();
   uint64_t dropped = 0;
   for (const uint64_t number : *numbers) {
-    // A failed Drop is not an error: the letter is no longer kept.
-    if (runtime_.dead_letters().Drop(number, caller.access().sees()).ok()) {
-      ++dropped;
-    }
+    absl::Status status =
+        runtime_.dead_letters().Drop(number, caller.access().sees());
+    // A letter that is no longer kept is no error.
+    if (!status.ok() && !absl::IsNotFound(status)) return status;
+    dropped += status.ok();
   }
   response.set_dropped_count(dropped);
   return absl::OkStatus();

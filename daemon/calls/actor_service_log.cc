@@ -99,7 +99,7 @@ void ActorService::SetLogLevel(const Caller& caller,
   if (!status.ok() || level == before) return answer.Finish(status, response);
   context_.logger.Info(
       absl::StrCat("log level: ", WordOf(level), ", was ", WordOf(before),
-                   "; set by ", caller.peer(),
+                   "; set by ", caller.address(),
                    caller.access().identity() == nullptr
                        ? ""
                        : absl::StrCat(", ", caller.access().Who())));

@@ -78,6 +78,22 @@ absl::StatusOr<std::shared_ptr<BackupStream>> ActorService::Backup(
   return stream;
 }
 
+absl::Status ActorService::WhyNoHistory(const Access& access,
+                                        const runtime::Pid& pid) const {
+  absl::Status found = runtime_.Describe(pid, access.sees()).status();
+  if (absl::IsNotFound(found)) return found;
+  // For a caller that sees its own processes alone, every other PID has ended.
+  const bool may_never_have_been =
+      !found.ok() && access.sees() != runtime::Owner::kAny;
+  return runtime::Error(
+      absl::StatusCode::kFailedPrecondition, runtime::reason::kNotDurable,
+      absl::StrCat("process ", runtime::FormatPid(pid),
+                   may_never_have_been ? " is volatile, or there is none"
+                                       : " is volatile",
+                   ": only durable processes have a history; actorctl record "
+                   "PID shows the next steps of a volatile one"));
+}
+
 absl::StatusOr<std::shared_ptr<HistoryStream>> ActorService::ReadHistory(
     const Caller& caller, const v1::ReadHistoryRequest& request) {
   constexpr uint32_t kDefaultPayloadBytes = 1024;
@@ -90,12 +106,7 @@ absl::StatusOr<std::shared_ptr<HistoryStream>> ActorService::ReadHistory(
   const absl::StatusOr<runtime::Pid> pid =
       FindProcess(runtime_, caller.access(), "pid", request.pid());
   if (!pid.ok()) return pid.status();
-  if (!runtime::IsHomePid(*pid)) {
-    return runtime::Error(
-        absl::StatusCode::kFailedPrecondition, runtime::reason::kNotDurable,
-        absl::StrCat("process ", runtime::FormatPid(*pid),
-                     " is volatile: only durable processes have a history"));
-  }
+  if (!runtime::IsHomePid(*pid)) return WhyNoHistory(caller.access(), *pid);
   runtime::HistoryOrder order;
   order.pid = *pid;
   order.by = caller.access().sees();

@@ -48,7 +48,7 @@ void ActorService::CreateYieldLink(
       absl::StrCat("of process ", runtime::FormatPid(link->yield.pid)));
   const AuditEntry audit = Audit(caller, request);
   link->maker =
-      caller.access().is_checked() ? caller.access().Who() : caller.peer();
+      caller.access().is_checked() ? caller.access().Who() : caller.address();
   const absl::Status status =
       MakeLink(caller.access(), *link, *context_.links, response);
   audit.Done(status);

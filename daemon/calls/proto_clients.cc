@@ -5,19 +5,12 @@
 #include <string>
 
 #include "absl/hash/hash.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "daemon/log/client_address.h"
 #include "daemon/wire/proto_time.h"
 
 namespace actord::daemon {
 namespace {
-
-// "192.0.2.1:4711" of "ipv4:192.0.2.1:4711", "[::1]:4711" of
-// "ipv6:%5B::1%5D:4711".
-std::string AddressOf(const std::string& peer) {
-  return absl::StrReplaceAll(peer.substr(peer.find(':') + 1),
-                             {{"%25", "%"}, {"%5B", "["}, {"%5D", "]"}});
-}
 
 void WriteTls(const char* version, const CertifiedPeer* certified,
               v1::ClientTls* tls) {
@@ -28,6 +21,14 @@ void WriteTls(const char* version, const CertifiedPeer* certified,
 }
 
 }  // namespace
+
+runtime::OutsideCaller OutsideCallerOf(const Caller& caller) {
+  const std::string address = caller.address();
+  return {.owner = caller.access().owner(),
+          .name = std::string(caller.identity()),
+          .address = address.starts_with("unix:") ? "" : address,
+          .connection = caller.connection()};
+}
 
 absl::Status ReadListClients(const v1::ListClientsRequest& request,
                              uint32_t incarnation, std::string_view owner,
@@ -58,7 +59,7 @@ void WriteClient(const ConnectionFacts& facts, const CertifiedPeer* certified,
     peer->set_gid(connection.credentials->gid);
     peer->set_pid(connection.credentials->pid);
   } else if (!connection.address_group.empty()) {
-    client->set_address(AddressOf(connection.peer));
+    client->set_address(ClientAddress(connection.peer));
   }
   client->set_protocol(facts.is_http ? v1::CLIENT_PROTOCOL_HTTP
                                      : v1::CLIENT_PROTOCOL_GRPC);

@@ -4,15 +4,21 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "actord/v1/client.pb.h"
 #include "daemon/connections/connections.h"
+#include "daemon/operations/caller.h"
 #include "daemon/tls/certified_peer.h"
 #include "daemon/wire/proto_requests.h"
+#include "runtime/process/listed/outside_caller.h"
 
 namespace actord::daemon {
+
+// The caller, as ListCalls shows it.
+runtime::OutsideCaller OutsideCallerOf(const Caller& caller);
 
 // `owner`: the owner whose connections the client sees; "": all.
 absl::Status ReadListClients(const v1::ListClientsRequest& request,

@@ -1,5 +1,6 @@
 #include "daemon/calls/waits.h"
 
+#include "daemon/calls/proto_clients.h"
 #include "daemon/wire/proto_responses.h"
 
 namespace actord::daemon {
@@ -21,6 +22,7 @@ void OutcomeWait::Start(WaitEnd<Response>* end) {
 
 void ReplyWait::Start(WaitEnd<Response>* end) {
   if (start_ != nullptr) return start_->Start(end);
+  const runtime::Owner by = caller_->access().sees();
   // Releases the payload before the wait, which may be long.
   const runtime::Message message = std::exchange(message_, {});
   if (!message_id_.id.empty()) {
@@ -32,7 +34,7 @@ void ReplyWait::Start(WaitEnd<Response>* end) {
           if (status.ok()) WriteReply(*std::move(answer), &response);
           end->Finish(status, response);
         },
-        by_);
+        by);
     return;
   }
   id_ = runtime_->Call(
@@ -45,7 +47,7 @@ void ReplyWait::Start(WaitEnd<Response>* end) {
         }
         end->Finish(status, response);
       },
-      by_);
+      by, [this] { return OutsideCallerOf(*caller_); });
 }
 
 }  // namespace actord::daemon

@@ -7,16 +7,19 @@
 //                not be called.
 //
 // Thread-safety: Start happens before TakeBack, which any thread may call.
-// Ownership: borrows the runtime and, from Start on, the end.
+// Ownership: borrows the runtime, the source of the caller and, from Start on,
+// the end.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "actord/v1/outcome.pb.h"
 #include "actord/v1/process.pb.h"
 #include "daemon/calls/starts/start_or_call.h"
 #include "daemon/calls/wait_end.h"
+#include "daemon/operations/caller.h"
 #include "runtime/runtime.h"
 
 namespace actord::daemon {
@@ -47,15 +50,15 @@ class ReplyWait {
   using Response = v1::CallResponse;
 
   // `message` is the message of the call. `message_id`: with "" the call has
-  // none. `by`: see Runtime.
-  ReplyWait(runtime::Runtime& runtime, const runtime::Pid& pid,
-            runtime::Message message, runtime::RequestId message_id,
-            runtime::Owner by)
+  // none.
+  ReplyWait(runtime::Runtime& runtime, const Caller& caller,
+            const runtime::Pid& pid, runtime::Message message,
+            runtime::RequestId message_id)
       : runtime_(&runtime),
+        caller_(caller),
         pid_(pid),
         message_(std::move(message)),
-        message_id_(std::move(message_id)),
-        by_(by) {}
+        message_id_(std::move(message_id)) {}
 
   // Of a call that starts its process if it is absent.
   explicit ReplyWait(std::shared_ptr<StartOrCall> start)
@@ -68,10 +71,10 @@ class ReplyWait {
 
  private:
   runtime::Runtime* runtime_ = nullptr;
+  std::optional<Caller> caller_;
   runtime::Pid pid_;
   runtime::Message message_;  // empty from Start on
   runtime::RequestId message_id_;
-  runtime::Owner by_ = runtime::Owner::kNobody;
   runtime::Runtime::CallId id_ = 0;
   // Null: the call starts nothing. Otherwise used alone.
   std::shared_ptr<StartOrCall> start_;

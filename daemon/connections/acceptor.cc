@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/connections/http2_frames.h"
 #include "daemon/connections/socket_facts.h"
 #include "daemon/listening/peer_address.h"
+#include "daemon/log/client_address.h"
 
 namespace actord::daemon {
 namespace {
@@ -36,8 +36,9 @@ constexpr int kResumePauseMs = 5;
 // While accepting is paused, one connection is accepted in this time, so that
 // calls which gRPC never cleans up cannot close the socket.
 constexpr uint64_t kMaxPauseNs = 100'000'000;
-// Enough bytes to tell protocols apart.
-constexpr size_t kFirstBytes = 32;
+// While connections wait for their first bytes, their deadlines are checked
+// this often.
+constexpr int kDeadlinePauseMs = 100;
 
 int OpenSpare() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
@@ -53,20 +54,18 @@ absl::Status NoDescriptor() {
 
 }  // namespace
 
-Acceptor::Acceptor(const ConnectionLimits& limits, ConnectionRegistry& registry,
-                   ConnectionCounts& counts, Logger& logger,
-                   const runtime::Clock& clock)
+Acceptor::Acceptor(const ConnectionLimits& limits, absl::Duration patience,
+                   ConnectionRegistry& registry, ConnectionCounts& counts,
+                   Logger& logger, const runtime::Clock& clock)
     : limits_(limits),
+      patience_(patience),
       registry_(registry),
       counts_(counts),
       clock_(clock),
       total_warning_(logger, clock),
       address_warning_(logger, clock),
       descriptors_warning_(logger, clock),
-      tls_warning_(logger, clock),
-      http1_warning_(logger, clock),
-      garbage_warning_(logger, clock),
-      first_bytes_(kFirstBytes) {}
+      first_bytes_(patience, limits.max_calls, registry, logger, clock) {}
 
 Acceptor::~Acceptor() {
   Stop();
@@ -78,17 +77,24 @@ Acceptor::~Acceptor() {
 absl::Status Acceptor::Start(const std::vector<int>& listeners, bool has_tls,
                              HandOver hand_over) {
   has_tls_ = has_tls;
-  hand_over_ = std::move(hand_over);
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   order_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   spare_ = OpenSpare();
   if (epoll_ < 0 || order_event_ < 0 || spare_ < 0) return NoDescriptor();
+  first_bytes_.Start(epoll_, [hand_over = std::move(hand_over)](
+                                 const FirstBytes::Waiting& connection) {
+    hand_over(connection.listener, connection.id, connection.fd,
+              connection.is_tcp);
+  });
   std::vector<int> waited = listeners;
   waited.push_back(order_event_);
+  for (const int fd : has_tls ? listeners : std::vector<int>()) {
+    NarrowWindow(fd);
+  }
   for (const int fd : waited) {
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.fd = fd;
+    event.data.u64 = static_cast<uint64_t>(fd);
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
       return NoDescriptor();
     }
@@ -121,6 +127,7 @@ void Acceptor::Stop() {
   if (!thread_.joinable()) return;
   Give(Order::kStop);
   thread_.join();
+  first_bytes_.CloseAll();
 }
 
 bool Acceptor::Obey() {
@@ -134,6 +141,7 @@ bool Acceptor::Obey() {
   for (const int listener : abandoned_) {
     epoll_ctl(epoll_, EPOLL_CTL_DEL, listener, nullptr);
   }
+  first_bytes_.CloseAll();
   is_turning_away_ = true;
   turns_away_.set_value();
   return true;
@@ -144,12 +152,18 @@ void Acceptor::Run() {
   constexpr int kMaxEvents = 16;
   std::array<epoll_event, kMaxEvents> events;
   for (;;) {
-    const int timeout_ms = paused_.empty() ? -1 : kResumePauseMs;
+    const int timeout_ms = !paused_.empty()        ? kResumePauseMs
+                           : !first_bytes_.empty() ? kDeadlinePauseMs
+                                                   : -1;
     const int count = epoll_wait(epoll_, events.data(), kMaxEvents, timeout_ms);
     ResumePaused();
+    first_bytes_.CloseLate();
     for (int i = 0; i < count; ++i) {
-      const int fd = events[static_cast<size_t>(i)].data.fd;
-      if (fd == order_event_) {
+      const epoll_event& event = events[static_cast<size_t>(i)];
+      const int fd = static_cast<int>(event.data.u64);
+      if ((event.data.u64 & FirstBytes::kEventBit) != 0) {
+        first_bytes_.OnEvent(event.data.u64, event.events);
+      } else if (fd == order_event_) {
         if (!Obey()) return;
       } else if (is_turning_away_) {
         TurnAwayFrom(fd);
@@ -167,7 +181,7 @@ bool Acceptor::IsFlooded(int listener) {
 void Acceptor::SetAccepting(int listener, bool is_accepting) {
   epoll_event event{};
   event.events = is_accepting ? uint32_t{EPOLLIN} : 0;
-  event.data.fd = listener;
+  event.data.u64 = static_cast<uint64_t>(listener);
   epoll_ctl(epoll_, EPOLL_CTL_MOD, listener, &event);
 }
 
@@ -246,7 +260,7 @@ void Acceptor::Take(int listener, int fd, const sockaddr_storage& address) {
   const Refusal refusal = Decide(fd, connection.address_group);
   if (refusal != Refusal::kNone) {
     // Counted before the client can notice the refusal.
-    Refuse(refusal, connection.peer);
+    Refuse(refusal, ClientAddress(connection.peer));
     close(fd);
     return;
   }
@@ -255,38 +269,16 @@ void Acceptor::Take(int listener, int fd, const sockaddr_storage& address) {
   const bool is_tcp = address.ss_family != AF_UNIX;
   if (!is_tcp) connection.credentials = ReadCredentials(fd);
   if (is_tcp && has_tls_) {
-    connection.handshake = std::make_shared<TlsHandshake>(connection.peer);
+    connection.handshake =
+        std::make_shared<TlsHandshake>(connection.peer, patience_, clock_);
   }
-  const std::string peer = connection.peer;
   const uint64_t id = registry_.Add(std::move(connection));
   ConnectionCounts::Count(counts_.accepted);
-  if (is_tcp && !has_tls_) WarnOfOtherProtocol(fd, peer);
-  hand_over_(listener, id, fd, is_tcp);
-}
-
-void Acceptor::WarnOfOtherProtocol(int fd, const std::string& peer) {
-  // The thread does not wait for the bytes, because honest clients would wait,
-  // too. A client that tries again is noticed sooner or later.
-  switch (ProtocolOf(PeekBytes(fd, kFirstBytes, first_bytes_))) {
-    case Protocol::kHttp2:
-      return;
-    case Protocol::kTls:
-      return tls_warning_.Say(absl::StrCat(
-          "connection of ", peer,
-          " closed: it speaks TLS, and this address has no TLS; connect "
-          "without TLS (actorctl: without --tls-ca), or set tls.certificate "
-          "and tls.key"));
-    case Protocol::kHttp1:
-      return http1_warning_.Say(absl::StrCat(
-          "connection of ", peer,
-          " closed: it speaks HTTP/1.1, and this address serves gRPC over "
-          "HTTP/2 alone; use actorctl or a client of gRPC"));
-    case Protocol::kOther:
-      return garbage_warning_.Say(absl::StrCat(
-          "connection of ", peer,
-          " closed: its first bytes are not those of HTTP/2; use actorctl or a "
-          "client of gRPC"));
-  }
+  first_bytes_.Await({.id = id,
+                      .fd = fd,
+                      .listener = listener,
+                      .is_tcp = is_tcp,
+                      .has_tls = is_tcp && has_tls_});
 }
 
 Refusal Acceptor::Decide(int fd, const std::string& group) {

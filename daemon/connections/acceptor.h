@@ -1,5 +1,5 @@
 // The thread that accepts connections, refuses those above the limits, and
-// hands the others to gRPC.
+// hands the others to gRPC when their clients speak (first_bytes.h).
 //
 // A refused connection is accepted and closed at once, so that its client
 // notices. When there are no descriptors, the thread gives up one spare
@@ -25,22 +25,26 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "daemon/connections/admission.h"
 #include "daemon/connections/connection_counts.h"
+#include "daemon/connections/first_bytes.h"
 #include "daemon/connections/registry.h"
-#include "daemon/connections/spaced_warning.h"
+#include "daemon/log/spaced_warning.h"
 
 namespace actord::daemon {
 
 class Acceptor {
  public:
-  // Takes over an accepted connection, which has this id in the registry.
+  // Takes over an accepted connection, which has this id in the registry, when
+  // its first bytes have arrived.
   using HandOver =
       std::function<void(int listener, uint64_t id, int fd, bool is_tcp)>;
 
-  Acceptor(const ConnectionLimits& limits, ConnectionRegistry& registry,
-           ConnectionCounts& counts, Logger& logger,
-           const runtime::Clock& clock);
+  // `patience`: a connection whose client says nothing is closed after it.
+  Acceptor(const ConnectionLimits& limits, absl::Duration patience,
+           ConnectionRegistry& registry, ConnectionCounts& counts,
+           Logger& logger, const runtime::Clock& clock);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -83,26 +87,20 @@ class Acceptor {
   // Accepts a connection. False: none waits, or the system refuses it.
   bool AcceptOne(int listener);
   void Take(int listener, int fd, const sockaddr_storage& address);
-  // Warns if the first bytes of a connection without TLS, as far as they have
-  // arrived, are not HTTP/2. gRPC closes such a connection without a report.
-  void WarnOfOtherProtocol(int fd, const std::string& peer);
   Refusal Decide(int fd, const std::string& group);
   void Refuse(Refusal refusal, const std::string& peer);
   void RefuseWithSpare(int listener);
 
   const ConnectionLimits limits_;
+  const absl::Duration patience_;
   ConnectionRegistry& registry_;
   ConnectionCounts& counts_;
   const runtime::Clock& clock_;
   SpacedWarning total_warning_;
   SpacedWarning address_warning_;
   SpacedWarning descriptors_warning_;
-  SpacedWarning tls_warning_;
-  SpacedWarning http1_warning_;
-  SpacedWarning garbage_warning_;
-  std::vector<char> first_bytes_;
+  FirstBytes first_bytes_;
   bool has_tls_ = false;
-  HandOver hand_over_;
   std::vector<PausedListener> paused_;
   int epoll_ = -1;
   int order_event_ = -1;

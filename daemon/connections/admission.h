@@ -16,13 +16,15 @@ struct ConnectionLimits {
   // The first descriptor that no connection may have: the descriptors from here
   // on are the reserve of the other parts of the daemon.
   uint64_t first_reserved = 0;
+  // Open calls of a connection, of which gRPC tells the client.
+  uint32_t max_calls = 0;
 };
 
-// The limits of a configuration, on a system that lets the daemon open
-// `max_descriptors` descriptors. If the configuration says 0, the limit is the
-// number of connections that the descriptors allow, at most kMaxDefault,
-// because a silent connection may take 64 KiB; one address may have half of
-// them.
+// The limits of a configuration, without `max_calls`, on a system that lets the
+// daemon open `max_descriptors` descriptors. If the configuration says 0, the
+// limit is the number of connections that the descriptors allow, at most
+// kMaxDefault, because a silent connection may take 64 KiB; one address may
+// have half of them.
 inline constexpr uint64_t kMaxDefault = 16384;
 ConnectionLimits LimitsFor(uint64_t max, uint64_t max_per_address,
                            uint64_t reserved_descriptors,

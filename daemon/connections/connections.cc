@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/connections/peer_text.h"
 #include "daemon/listening/unix_peer_name.h"
+#include "daemon/log/client_address.h"
 
 namespace actord::daemon {
 namespace {
@@ -22,8 +23,11 @@ uint64_t MaxDescriptors() {
 }
 
 ConnectionLimits LimitsOf(const Config& config) {
-  return LimitsFor(config.max_connections, config.max_connections_per_address,
-                   config.reserved_descriptors, MaxDescriptors());
+  ConnectionLimits limits =
+      LimitsFor(config.max_connections, config.max_connections_per_address,
+                config.reserved_descriptors, MaxDescriptors());
+  limits.max_calls = static_cast<uint32_t>(config.max_concurrent_streams);
+  return limits;
 }
 
 bool IsLocalUser(const Connection& connection) {
@@ -38,10 +42,12 @@ Connections::Connections(const Config& config, uint64_t max_request_bytes,
     : has_tls_(!config.tls.certificate.empty()),
       logger_(logger),
       max_open_(LimitsOf(config).max),
+      max_open_of_address_(LimitsOf(config).max_per_address),
       revoked_warning_(logger, clock),
       guard_(GuardLimitsFor(config.max_concurrent_streams, max_request_bytes),
              registry_, sockets_, counts_, logger, clock),
-      acceptor_(LimitsOf(config), registry_, counts_, logger, clock) {}
+      acceptor_(LimitsOf(config), config.handshake_timeout, registry_, counts_,
+                logger, clock) {}
 
 Connections::~Connections() {
   acceptor_.Stop();
@@ -196,7 +202,8 @@ bool Connections::CutOnRequest(uint64_t id, std::string_view owner,
   const std::string http_peer = http_clients_.Cut(id, owner);
   if (!http_peer.empty()) {
     ConnectionCounts::Count(counts_.cut);
-    logger_.Info(absl::StrCat("connection ", id, " of ", http_peer,
+    logger_.Info(absl::StrCat("connection ", id, " of ",
+                              ClientAddress(http_peer),
                               " to the admin port cut: ", by, " asked for it"));
     return true;
   }

@@ -38,9 +38,9 @@
 #include "daemon/connections/http_clients.h"
 #include "daemon/connections/registry.h"
 #include "daemon/connections/socket_facts.h"
-#include "daemon/connections/spaced_warning.h"
 #include "daemon/counters/stats.h"
 #include "daemon/listening/listener.h"
+#include "daemon/log/spaced_warning.h"
 #include "daemon/settings/config.h"
 
 namespace actord::daemon {
@@ -119,6 +119,9 @@ class Connections {
   [[nodiscard]] HttpClients& http_clients() { return http_clients_; }
   // The maximum number of open connections, without those of the admin port.
   [[nodiscard]] uint64_t max_open() const { return max_open_; }
+  [[nodiscard]] uint64_t max_open_of_address() const {
+    return max_open_of_address_;
+  }
   // Sets the counters of connections.
   void WriteStats(DaemonStats& stats) const;
 
@@ -134,6 +137,7 @@ class Connections {
   const bool has_tls_;
   Logger& logger_;
   const uint64_t max_open_;
+  const uint64_t max_open_of_address_;
   ConnectionRegistry registry_;
   HttpClients http_clients_{registry_};
   GrpcSockets sockets_;

@@ -1,11 +1,14 @@
 #include "daemon/connections/grpc_sockets.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace actord::daemon {
 namespace {
 
 constexpr size_t kSpareSockets = 1000;
+// Numbers before the newest one that are listed once more.
+constexpr int64_t kListedAgain = 1024;
 
 }  // namespace
 
@@ -15,10 +18,15 @@ void GrpcSockets::FindServer() {
 }
 
 void GrpcSockets::RefreshLocked() {
-  next_ = channelz_.List(next_, [this](int64_t id, std::string peer) {
-    mutex_.AssertHeld();
-    by_peer_[std::move(peer)] = id;
-  });
+  // A thread of gRPC may list its connection after another thread has listed
+  // one with a larger number.
+  const int64_t first = std::max<int64_t>(next_ - kListedAgain, 0);
+  const int64_t next =
+      channelz_.List(first, [this](int64_t id, std::string peer) {
+        mutex_.AssertHeld();
+        by_peer_[std::move(peer)] = id;
+      });
+  next_ = std::max(next_, next);
 }
 
 void GrpcSockets::Refresh() {

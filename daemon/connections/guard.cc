@@ -45,6 +45,10 @@ bool IsUnix(const Connection& connection) {
   return connection.address_group.empty();
 }
 
+bool IsEncrypted(const Connection& connection) {
+  return connection.handshake != nullptr;
+}
+
 absl::Status NoGuardDescriptor() {
   return absl::InternalError(absl::StrCat(
       "no descriptor for watching connections: ", std::strerror(errno)));
@@ -175,8 +179,12 @@ void ConnectionGuard::Tick(uint64_t now_ns) {
 
 void ConnectionGuard::Look(const std::vector<uint64_t>& active) {
   suspects_.clear();
+  is_refreshed_ = false;
   tcp_sharers_.resetting = 0;
   unix_sharers_.resetting = 0;
+  for (auto& [address, sharers] : tls_sharers_) {
+    sharers.resetting_before = std::exchange(sharers.resetting, 0);
+  }
   std::vector<Candidate> of_tcp;
   std::vector<Candidate> of_unix;
   absl::flat_hash_map<uint64_t, Suspicion> facts;
@@ -229,8 +237,14 @@ std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
   if (!is_askable && unread < kSuspectBytes) return std::nullopt;
   auto connection = registry_.Find(id);
   if (!connection.has_value()) return std::nullopt;
+  const bool is_slow = IsEncrypted(*connection) && unread >= kSuspectBytes;
+  if (is_slow) {
+    // gRPC does not keep up with it, and may not know it yet.
+    ++SharersOf(*connection).resetting;
+    suspects_.push_back(id);
+  }
   const UnreadFrames frames = CountFrames(*connection, unread);
-  if (!is_askable && frames.resets <= kSuspectResets &&
+  if (!is_askable && !is_slow && frames.resets <= kSuspectResets &&
       frames.pings <= kMaxUnreadPings) {
     return std::nullopt;
   }
@@ -239,12 +253,14 @@ std::optional<ConnectionGuard::Suspicion> ConnectionGuard::Suspect(
 
 ConnectionGuard::Sharers& ConnectionGuard::SharersOf(
     const Connection& connection) {
-  return IsUnix(connection) ? unix_sharers_ : tcp_sharers_;
+  if (IsUnix(connection)) return unix_sharers_;
+  return IsEncrypted(connection) ? tls_sharers_[connection.address_group]
+                                 : tcp_sharers_;
 }
 
 ConnectionGuard::UnreadFrames ConnectionGuard::CountFrames(
     const Connection& connection, uint64_t unread_bytes) {
-  if (unread_bytes < kSuspectBytes || connection.handshake != nullptr) {
+  if (unread_bytes < kSuspectBytes || IsEncrypted(connection)) {
     return {};
   }
   const std::string_view bytes =
@@ -263,8 +279,33 @@ bool ConnectionGuard::HasTooManyResets(uint64_t id,
 
 uint64_t ConnectionGuard::MaxResets(const Connection& connection) {
   Sharers& sharers = SharersOf(connection);
+  const uint64_t suspects =
+      std::max(sharers.resetting, sharers.resetting_before) +
+      sharers.cuts.Get(clock_.MonotonicNs());
+  // Of an encrypted flood gRPC has parsed all calls that are counted.
   return MaxResetsOfEach(
-      limits_, sharers.resetting + sharers.cuts.Get(clock_.MonotonicNs()));
+      limits_, IsEncrypted(connection) ? kSharers * suspects : suspects);
+}
+
+GuardLimits ConnectionGuard::LimitsOf(const Connection& connection,
+                                      const Watched& watched) {
+  GuardLimits limits = limits_;
+  if (IsEncrypted(connection)) {
+    limits.max_unread_calls =
+        std::min(limits.max_unread_calls,
+                 MaxResets(connection) + watched.history.earned_calls());
+  }
+  return limits;
+}
+
+void ConnectionGuard::JudgeEncrypted(const Connection& connection,
+                                     Watched& watched) {
+  if (watched.history.is_suspect()) {
+    ++SharersOf(connection).resetting;
+  } else if (!watched.is_wide && watched.history.is_proved()) {
+    watched.is_wide = true;
+    WidenWindow(connection.fd, connection.cookie);
+  }
 }
 
 void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
@@ -272,9 +313,8 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
   Watched& watched = watched_[id];
   // This does not wait for gRPC's parser, which may be far behind. It is
   // useless for encrypted bytes.
-  const bool is_encrypted = connection.handshake != nullptr;
   const uint64_t waiting_calls =
-      is_encrypted
+      IsEncrypted(connection)
           ? 0
           : EstimateResets(PeekBytes(connection.fd, kPeekBytes, peeked_),
                            CountUnread(connection.fd));
@@ -284,7 +324,10 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
   if (watched.socket == 0) {
     // A newer TCP connection may have the peer of an older one. The name of a
     // Unix connection is never used again.
-    if (!IsUnix(connection)) sockets_.Refresh();
+    // Once in each look, because it asks gRPC about all connections.
+    if (!IsUnix(connection) && !std::exchange(is_refreshed_, true)) {
+      sockets_.Refresh();
+    }
     watched.socket = sockets_.Find(connection.peer);
   }
   const auto counts =
@@ -296,11 +339,12 @@ void ConnectionGuard::Ask(uint64_t id, const Connection& connection,
     sockets_.Forget(connection.peer);
     return;
   }
-  const Verdict verdict =
-      watched.history.Judge(limits_, {.counts = *counts,
+  const Verdict verdict = watched.history.Judge(
+      LimitsOf(connection, watched), {.counts = *counts,
                                       .traffic = traffic,
                                       .waiting_calls = waiting_calls,
                                       .time_ns = clock_.MonotonicNs()});
+  if (IsEncrypted(connection)) JudgeEncrypted(connection, watched);
   if (verdict != Verdict::kNone) {
     CutFlood(connection, verdict, watched);
   } else if (watched.history.is_suspect()) {
@@ -324,13 +368,19 @@ void ConnectionGuard::CutFlood(const Connection& connection, Verdict verdict,
   } else {
     bytes_warning_.Say(absl::StrCat(
         "connection of ", PeerText(connection),
-        " cut: it sends bytes that are neither a call nor a message"));
+        " cut: it sends bytes that are neither a call nor a message, or a "
+        "message far above limits.max_payload_bytes"));
   }
 }
 
 void ConnectionGuard::ForgetEnded() {
   absl::erase_if(watched_, [this](const auto& entry) {
     return !registry_.FindDescriptor(entry.first).has_value();
+  });
+  const uint64_t now_ns = clock_.MonotonicNs();
+  absl::erase_if(tls_sharers_, [now_ns](auto& entry) {
+    Sharers& sharers = entry.second;
+    return sharers.resetting == 0 && sharers.cuts.Get(now_ns) == 0;
   });
   sockets_.Shrink(registry_.open());
 }

@@ -8,10 +8,15 @@
 // Asking gRPC takes longer than counting the resets in the bytes that gRPC has
 // not read. So the guard counts resets for every active connection without TLS,
 // and cuts connections with too many of them (MaxResetsOfEach) before gRPC has
-// parsed the bytes, and the same for pings. The kernel does not count the bytes
-// of Unix sockets. So the guard ranks active Unix sockets by the bytes that
-// gRPC has not read, and asks about kMaxUnixAsked of them a tick. It cuts a
-// Unix socket only for its calls, not for its bytes.
+// parsed the bytes, and the same for pings. Encrypted bytes show nothing, so
+// for connections with TLS the unread calls that gRPC has parsed count as
+// resets. They share the limit of one connection with those of the same
+// address, and each may have as many more as it has earned by calls that were
+// read. Their windows are small (NarrowWindow) until they have proved to be no
+// flood (ConnectionHistory::is_proved). The kernel does not count the bytes of
+// Unix sockets. So the guard ranks active Unix sockets by the bytes that gRPC
+// has not read, and asks about kMaxUnixAsked of them a tick. It cuts a Unix
+// socket only for its calls, not for its bytes.
 //
 // Thread-safety: Watch and CutAllIn may be called from any thread. Start, Stop
 // and the destructor are for one thread. Ownership: owns the thread; borrows
@@ -21,6 +26,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -31,8 +37,8 @@
 #include "daemon/connections/grpc_sockets.h"
 #include "daemon/connections/guard_policy.h"
 #include "daemon/connections/registry.h"
-#include "daemon/connections/spaced_warning.h"
 #include "daemon/log/logging.h"
+#include "daemon/log/spaced_warning.h"
 #include "runtime/system/clock.h"
 
 namespace actord::daemon {
@@ -67,6 +73,7 @@ class ConnectionGuard {
     int64_t socket = 0;
     ConnectionHistory history;
     bool is_cut = false;
+    bool is_wide = false;  // WidenWindow was called
   };
 
   void Run();
@@ -92,10 +99,13 @@ class ConnectionGuard {
   // Asks gRPC about the connection, and cuts it if it floods.
   void Ask(uint64_t id, const Connection& connection, const Traffic& traffic);
   // The connections that share a limit. A flood over TCP does not lower the
-  // limit of Unix sockets.
+  // limit of Unix sockets, nor a flood over TLS that of other addresses.
   struct Sharers {
     // Connections with more than kSuspectResets resets in this tick.
     uint64_t resetting = 0;
+    // The same of the tick before; only with TLS, where the count of this tick
+    // is complete after all connections have been judged.
+    uint64_t resetting_before = 0;
     // Connections that were cut for their resets.
     RecentCount cuts;
   };
@@ -105,6 +115,10 @@ class ConnectionGuard {
   bool HasTooManyResets(uint64_t id, const Suspicion& suspicion);
   // The number of resets that a connection may have at the moment.
   uint64_t MaxResets(const Connection& connection);
+  // The limits of a connection whose calls gRPC has counted.
+  GuardLimits LimitsOf(const Connection& connection, const Watched& watched);
+  // Takes the facts of gRPC about a connection with TLS.
+  void JudgeEncrypted(const Connection& connection, Watched& watched);
   void CutFlood(const Connection& connection, Verdict verdict,
                 Watched& watched);
   void ForgetEnded();
@@ -119,8 +133,11 @@ class ConnectionGuard {
   SpacedWarning bytes_warning_;
   absl::flat_hash_map<uint64_t, Watched> watched_;
   std::vector<uint64_t> suspects_;
+  bool is_refreshed_ = false;  // `sockets_`, in this look
   Sharers tcp_sharers_;
   Sharers unix_sharers_;
+  // Of TLS, by the group of the address.
+  absl::flat_hash_map<std::string, Sharers> tls_sharers_;
   uint64_t next_sweep_ns_ = 0;
   uint64_t next_forget_ns_ = 0;
   uint64_t trim_ns_ = UINT64_MAX;  // UINT64_MAX: not due

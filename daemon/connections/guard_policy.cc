@@ -13,8 +13,8 @@ constexpr uint64_t kMinSlack = 256;
 constexpr uint64_t kQuietCalls = 64;
 // Unread calls from which on each tick examines a connection.
 constexpr uint64_t kSuspectCalls = 100;
-// Connections that may use their whole limit at once.
-constexpr uint64_t kSharers = 4;
+// Calls that handlers have read of a client that does not flood.
+constexpr uint64_t kProvedCalls = 100;
 constexpr uint64_t kTurnNs = 1'000'000'000;
 constexpr uint64_t kMaxIdleBytesFirst = 512 << 10;
 // A busy gRPC may read more than 2 MiB of an honest client's first message
@@ -25,7 +25,7 @@ constexpr uint64_t kMinIdleNsFirst = 400'000'000;
 // window update for a message, has 13. A TLS handshake alone exceeds it, so the
 // daemon counts as having answered every encrypted connection. That is
 // intended: encrypted bytes show nothing, and kMaxIdleBytesFirst could cut an
-// honest upload. tests/e2e/daemon/flood_test.py tests both sides.
+// honest upload. tests/e2e/attacks/flood_test.py tests both sides.
 constexpr uint64_t kGreetingBytes = 64;
 
 }  // namespace
@@ -83,6 +83,10 @@ Verdict ConnectionHistory::Judge(const GuardLimits& limits,
   if (!is_idle) idle_since_ns_ = now.time_ns;
   const bool are_read = 2 * (counts.received - last_.counts.received) >=
                         counts.started - last_.counts.started;
+  // A flood begins calls with all that gRPC reads.
+  is_proved_ = is_proved_ || counts.received >= kProvedCalls ||
+               (counts.started != 0 && counts.started == last_.counts.started &&
+                read_bytes > last_.traffic.read_bytes);
   last_ = now;
   last_.traffic.read_bytes = read_bytes;
   if (counts.left() <= kQuietCalls) quiet_ = counts;

@@ -50,8 +50,11 @@ inline constexpr uint64_t kSuspectResets = 100;
 // So a connection with more unread pings than this is cut.
 inline constexpr uint64_t kMaxUnreadPings = 100;
 
+// Connections that may use their whole limit at once.
+inline constexpr uint64_t kSharers = 4;
+
 // The number of such calls that each connection may have if there are
-// `suspects` suspects. Together they may have four times as many as one
+// `suspects` suspects. Together they may have kSharers times as many as one
 // connection alone, so the memory that a flood takes does not grow with its
 // connections. At least kSuspectResets.
 uint64_t MaxResetsOfEach(const GuardLimits& limits, uint64_t suspects);
@@ -96,8 +99,14 @@ class ConnectionHistory {
   Verdict Judge(const GuardLimits& limits, const Observation& now);
 
   [[nodiscard]] const Observation& last() const { return last_; }
+  // Calls of the connection that handlers had read when it last had few calls
+  // left. A client whose calls are read has earned as many unread ones.
+  [[nodiscard]] uint64_t earned_calls() const { return quiet_.received; }
   // True: many calls are unread, so the guard asks again at the next tick.
   [[nodiscard]] bool is_suspect() const { return is_suspect_; }
+  // True: handlers have read many of its calls, or gRPC has read more of one
+  // message.
+  [[nodiscard]] bool is_proved() const { return is_proved_; }
   // The guard asks gRPC again only after the connection has received this many
   // more bytes. A flood sends more between two ticks, so it is found just as
   // soon.
@@ -110,6 +119,7 @@ class ConnectionHistory {
   uint64_t idle_bytes_ = 0;
   uint64_t idle_since_ns_ = 0;
   bool is_suspect_ = false;
+  bool is_proved_ = false;
   uint64_t ask_bytes_ = kAskBytes;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 #include "absl/container/flat_hash_set.h"
 
@@ -21,6 +22,13 @@ constexpr std::string_view kResetBegin("\0\0\4\3", 4);
 constexpr std::string_view kPingHeader("\0\0\x08\x06\0\0\0\0\0", 9);
 constexpr size_t kPingBytes = 17;
 
+constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+// A handshake record of TLS, of any version.
+constexpr std::string_view kTlsBegin = "\x16\x03";
+constexpr std::string_view kMethods[] = {"GET ",     "HEAD ",    "POST ",
+                                         "PUT ",     "PATCH ",   "DELETE ",
+                                         "OPTIONS ", "CONNECT ", "TRACE "};
+
 uint8_t ByteAt(std::string_view bytes, size_t position) {
   return static_cast<uint8_t>(bytes[position]);
 }
@@ -36,19 +44,23 @@ uint32_t NumberAt(std::string_view bytes, size_t position, size_t count) {
 }  // namespace
 
 Protocol ProtocolOf(std::string_view bytes) {
-  constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   const size_t common = std::min(bytes.size(), kPreface.size());
   if (bytes.substr(0, common) == kPreface.substr(0, common)) {
     return Protocol::kHttp2;
   }
-  // A handshake record of TLS, of any version.
-  if (bytes.starts_with("\x16\x03")) return Protocol::kTls;
-  for (const std::string_view method :
-       {"GET ", "HEAD ", "POST ", "PUT ", "PATCH ", "DELETE ", "OPTIONS ",
-        "CONNECT ", "TRACE "}) {
+  if (bytes.starts_with(kTlsBegin)) return Protocol::kTls;
+  for (const std::string_view method : kMethods) {
     if (bytes.starts_with(method)) return Protocol::kHttp1;
   }
   return Protocol::kOther;
+}
+
+bool AreEnoughBytes(std::string_view bytes) {
+  const auto is_incomplete = [bytes](std::string_view word) {
+    return bytes.size() < word.size() && word.starts_with(bytes);
+  };
+  return !is_incomplete(kPreface) && !is_incomplete(kTlsBegin) &&
+         std::none_of(std::begin(kMethods), std::end(kMethods), is_incomplete);
 }
 
 size_t CountCallsResetAtOnce(std::string_view bytes, size_t max) {

@@ -19,6 +19,9 @@ enum class Protocol {
   kOther,
 };
 Protocol ProtocolOf(std::string_view bytes);
+// Whether further bytes do not change the protocol of the client: the preface
+// of HTTP/2, and the word that another protocol begins with, are complete.
+bool AreEnoughBytes(std::string_view bytes);
 
 // The number of streams for which `bytes` holds both the frame that begins the
 // stream and the frame that resets it. `bytes` may begin and end within a

@@ -102,6 +102,27 @@ std::string_view PeekBytes(int fd, size_t max, std::vector<char>& buffer) {
   return {buffer.data(), size > 0 ? static_cast<size_t>(size) : 0};
 }
 
+void NarrowWindow(int listener) {
+  // A connection takes the bound over from its listener, also for the window
+  // that it announces first.
+  setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &kFirstWindowBytes,
+             sizeof kFirstWindowBytes);
+}
+
+void WidenWindow(int fd, uint64_t cookie) {
+  // Lets the kernel adapt the size again, since Linux 5.14.
+  constexpr int kIsLocked = 72;  // SO_BUF_LOCK, which older headers lack
+  constexpr int kNot = 0;
+  constexpr int kLarge = 1 << 20;
+  const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) return;
+  if (SocketCookie(own) == cookie &&
+      setsockopt(own, SOL_SOCKET, kIsLocked, &kNot, sizeof kNot) != 0) {
+    setsockopt(own, SOL_SOCKET, SO_RCVBUF, &kLarge, sizeof kLarge);
+  }
+  close(own);
+}
+
 bool CutSocket(int fd, uint64_t cookie, Cut how) {
   // The duplicate keeps the socket while it is compared and cut.
   const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);

@@ -56,6 +56,16 @@ enum class Cut {
   // The client receives a reset at once. A Unix socket is ended.
   kReset,
 };
+// Bounds the bytes that a connection of this TCP listener may have on their way
+// to kFirstWindowBytes, until WidenWindow. gRPC parses all bytes that it has
+// read before it does anything else, so a smaller piece of a flood holds up
+// others for a shorter time. Has no effect on other sockets.
+inline constexpr int kFirstWindowBytes = 8 << 10;
+void NarrowWindow(int listener);
+// Leaves the bound to the kernel, as without NarrowWindow. Does nothing if `fd`
+// is not the socket with this cookie.
+void WidenWindow(int fd, uint64_t cookie);
+
 // Does nothing if `fd` is not the socket with this cookie. Returns whether the
 // connection was cut; false also if there is no descriptor left.
 bool CutSocket(int fd, uint64_t cookie, Cut how);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "runtime/topics/topics.h"
 
 namespace actord::daemon {
@@ -19,8 +20,9 @@ constexpr LimitRow kProcessTypes = {
     .name = "processes of a type",
     .setting = "limits.max_processes_per_type",
     .unit = "processes",
-    .at_limit = "new processes of a type are refused with PROCESS_LIMIT",
-    .remedy = "actorctl ps --type TYPE lists them"};
+    .at_limit = "new processes of type $0 are refused with PROCESS_LIMIT",
+    .remedy = "actorctl ps --type $0 lists them",
+    .needs_restart = true};
 constexpr LimitRow kMailboxes = {
     .name = "mailboxes",
     .setting = "limits.max_mailbox_messages or limits.max_mailbox_bytes",
@@ -96,27 +98,31 @@ constexpr LimitRow kConnections = {
     .unit = "connections",
     .at_limit = "new connections are refused",
     .remedy = "actorctl clients shows the clients that have them",
-    .is_logged_elsewhere = true};
+    .is_logged_elsewhere = true,
+    .needs_restart = true};
 constexpr LimitRow kOfAddress = {
     .name = "connections of an address",
     .setting = "connections.max_per_address",
     .unit = "connections",
     .at_limit = "new connections of an address are refused",
     .remedy = "actorctl clients shows the clients that have them",
-    .is_logged_elsewhere = true};
+    .is_logged_elsewhere = true,
+    .needs_restart = true};
 constexpr LimitRow kDescriptors = {
     .name = "open files",
     .setting = "LimitNOFILE (ulimit -n) and connections.reserved_descriptors",
     .unit = "connections",
     .at_limit = "new connections are refused",
     .remedy = "actorctl clients shows the clients that have connections",
-    .is_logged_elsewhere = true};
+    .is_logged_elsewhere = true,
+    .needs_restart = true};
 constexpr LimitRow kUnread = {
     .name = "unread answers",
     .setting = "connections.max_unread_bytes",
     .unit = "answers",
     .at_limit = "answers to clients that do not read are refused",
-    .remedy = "actorctl clients shows the clients"};
+    .remedy = "actorctl clients shows the clients",
+    .needs_restart = true};
 constexpr LimitRow kDisk = {
     .name = "disk",
     .setting = "store.disk_reserve",
@@ -124,7 +130,8 @@ constexpr LimitRow kDisk = {
     .at_limit = "new durable work is refused with STORE_FULL",
     .remedy = "make room on the disk of the store",
     .is_logged_elsewhere = true,
-    .has_own_note = true};
+    .has_own_note = true,
+    .needs_restart = true};
 
 LimitUse Counted(const LimitRow& row, uint64_t used, uint64_t max,
                  uint64_t refused) {
@@ -144,6 +151,13 @@ LimitUse OfEach(const LimitRow& row, uint64_t refused,
           .is_full = false};
 }
 
+// A limit of each client. `quota`: 0 if no client has it.
+LimitUse OfEachClient(const LimitRow& row, uint64_t refused, uint64_t quota) {
+  LimitUse use = OfEach(row, refused);
+  use.is_unset = quota == 0;
+  return use;
+}
+
 }  // namespace
 
 std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
@@ -161,10 +175,14 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
              limits.max_mailbox_messages),
       OfEach(kYields, of_runtime.refused_yields, limits.max_yields),
       OfEach(kExternalYields, of_runtime.refused_external),
-      OfEach(kProcessesOfClient, of_runtime.refused_processes_of_owner),
-      OfEach(kMailboxesOfClient, of_runtime.refused_mailbox_of_owner),
-      OfEach(kYieldsOfClient, of_runtime.refused_external_of_owner),
-      OfEach(kCallsOfClient, of_daemon.client_quota_limit),
+      OfEachClient(kProcessesOfClient, of_runtime.refused_processes_of_owner,
+                   sources.quotas.processes),
+      OfEachClient(kMailboxesOfClient, of_runtime.refused_mailbox_of_owner,
+                   sources.quotas.mailbox_bytes),
+      OfEachClient(kYieldsOfClient, of_runtime.refused_external_of_owner,
+                   sources.quotas.yield_bytes),
+      OfEachClient(kCallsOfClient, of_daemon.client_quota_limit,
+                   sources.quotas.LimitsCalls() ? 1 : 0),
       Counted(kWatches, of_runtime.watches_open, limits.max_watches,
               of_runtime.refused_watches),
       Counted(kSubscriptions, of_runtime.subscriptions_open,
@@ -172,7 +190,8 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
       OfEach(kMemory, of_runtime.refused_for_memory),
       Counted(kConnections, of_daemon.connections_open, sources.max_connections,
               of_daemon.connection_limit),
-      OfEach(kOfAddress, of_daemon.connection_address_limit),
+      OfEach(kOfAddress, of_daemon.connection_address_limit,
+             sources.max_connections_per_address),
       OfEach(kDescriptors, of_daemon.connection_descriptor_limit),
       OfEach(kUnread, of_daemon.unread_answers_limit)};
   std::vector<LimitUse> of_types;
@@ -181,12 +200,16 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
         Counted(kProcessTypes, type.live, type.max, type.refused));
     of_types.back().type = type.name;
   }
-  if (of_types.empty()) of_types.push_back(OfEach(kProcessTypes, 0));
+  if (of_types.empty()) {
+    of_types.push_back(OfEach(kProcessTypes, 0));
+    of_types.back().is_unset = true;
+  }
   uses.insert(uses.begin() + 1, of_types.begin(), of_types.end());
   for (LimitUse& use : uses) {
     if (use.row != &kMemory) continue;
     use.is_full = sources.is_memory_low;
-    if (!sources.memory.has_value()) continue;
+    use.is_unset = !sources.memory.has_value();
+    if (use.is_unset) continue;
     use.used = sources.memory->bytes;
     use.max = sources.memory->limit;
   }
@@ -200,6 +223,19 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
 std::string LimitUseName(const LimitUse& use) {
   return use.type.empty() ? use.row->name
                           : absl::StrCat("processes of type ", use.type);
+}
+
+std::string AtLimitText(const LimitUse& use) {
+  return absl::Substitute(use.row->at_limit, use.type);
+}
+
+std::string RemedyText(const LimitUse& use) {
+  const LimitRow& row = *use.row;
+  std::string text = absl::Substitute(row.remedy, use.type);
+  if (row.is_fixed) return text;
+  return absl::StrCat("Raise ", row.setting,
+                      row.needs_restart ? ", which needs a restart" : "", "; ",
+                      text);
 }
 
 std::string LimitUseText(const LimitUse& use) {

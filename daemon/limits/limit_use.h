@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/counters/stats.h"
+#include "daemon/settings/config.h"
 #include "runtime/counters/stats.h"
 #include "runtime/settings/limits.h"
 #include "runtime/system/cgroup.h"
@@ -29,6 +30,8 @@ struct LimitRow {
   bool is_fixed = false;
   // Readiness has a note of its own.
   bool has_own_note = false;
+  // A new value of `setting` holds from the next start on, not from SIGHUP on.
+  bool needs_restart = false;
 };
 
 struct LimitUse {
@@ -38,8 +41,9 @@ struct LimitUse {
   std::optional<uint64_t> used;
   // nullopt: the limit differs between them, or is not a number of `unit`.
   std::optional<uint64_t> max;
-  uint64_t refused = 0;  // since the start
-  bool is_full = false;  // there is no room at this moment
+  uint64_t refused = 0;   // since the start
+  bool is_full = false;   // there is no room at this moment
+  bool is_unset = false;  // nobody has set the limit: it refuses nothing
 };
 
 struct LimitSources {
@@ -47,6 +51,9 @@ struct LimitSources {
   DaemonStats of_daemon;
   runtime::Limits limits;
   uint64_t max_connections = 0;
+  uint64_t max_connections_per_address = 0;
+  // A number is 0 if no client has this quota.
+  QuotaSettings quotas;
   // nullopt: the system has no limit.
   std::optional<runtime::MemoryUse> memory;
   bool is_memory_low = false;
@@ -60,6 +67,14 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources);
 
 // "processes", "processes of type order".
 std::string LimitUseName(const LimitUse& use);
+
+// What is refused: "new processes of type order are refused with
+// PROCESS_LIMIT".
+std::string AtLimitText(const LimitUse& use);
+
+// What to do: "Raise limits.max_processes_per_type, which needs a restart;
+// actorctl ps --type order lists them".
+std::string RemedyText(const LimitUse& use);
 
 // "1000 of 1000 processes"; without `used`: "37 events refused so far".
 std::string LimitUseText(const LimitUse& use);

@@ -71,12 +71,9 @@ void LimitWatch::Look(const LimitUse& use, Seen& seen) {
     seen.full_since_ns = now_ns;
     seen.refused_before = refused_before;
     if (row.is_logged_elsewhere) return;
-    logger_.Warning(
-        absl::StrCat("the limit of ", LimitUseName(use),
-                     " is reached: ", LimitUseText(use), "; ", row.at_limit,
-                     row.is_fixed ? std::string("; ")
-                                  : absl::StrCat(". Raise ", row.setting, "; "),
-                     row.remedy));
+    logger_.Warning(absl::StrCat(
+        "the limit of ", LimitUseName(use), " is reached: ", LimitUseText(use),
+        "; ", AtLimitText(use), row.is_fixed ? "; " : ". ", RemedyText(use)));
     return;
   }
   if (seen.full_since_unix_ns == 0 || now_ns - seen.last_hit_ns < kCalmNs) {
@@ -115,7 +112,7 @@ std::vector<std::string> LimitWatch::Notes() const {
     if (limit.full_since_unix_ns == 0 || limit.use.row->has_own_note) continue;
     notes.push_back(absl::StrCat("the limit of ", LimitUseName(limit.use),
                                  " is reached: ", LimitUseText(limit.use), "; ",
-                                 limit.use.row->at_limit));
+                                 AtLimitText(limit.use)));
   }
   return notes;
 }

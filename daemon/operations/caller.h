@@ -3,7 +3,7 @@
 // Only CallGate makes a Caller (daemon/calls/call_gate.h). So code that has a
 // Caller runs after the check of that call.
 //
-// Most members are read from the source of the call only on demand: the peer
+// Most members are read from the source of the call only on demand: the address
 // and the trace allocate memory, and most calls need neither.
 //
 // Thread-safety: any thread. Ownership: borrows the source of the call: gRPC's
@@ -24,6 +24,7 @@
 #include "daemon/access/access.h"
 #include "daemon/access/call_source.h"
 #include "daemon/connections/registry.h"
+#include "daemon/log/client_address.h"
 #include "daemon/tls/certified_peer.h"
 #include "runtime/tracing/trace_context.h"
 
@@ -35,9 +36,11 @@ class Caller {
   [[nodiscard]] const google::protobuf::MethodDescriptor& method() const {
     return *method_;
   }
-  // The address of the client, as gRPC writes it: "ipv4:127.0.0.1:49152", or
+  // The address of the client, for people: "127.0.0.1:49152", "[::1]:49152", or
   // "unix:17" for connection 17 over a Unix socket. Allocates.
-  [[nodiscard]] std::string peer() const { return source_.peer(); }
+  [[nodiscard]] std::string address() const {
+    return ClientAddress(source_.peer());
+  }
   // The deadline of the call; InfiniteFuture: the call has no deadline.
   [[nodiscard]] absl::Time deadline() const { return source_.deadline(); }
   // The trace of the call, from the metadata entries `traceparent` and
@@ -60,7 +63,7 @@ class Caller {
   [[nodiscard]] uint64_t connection() const {
     if (certified_ != nullptr) return certified_->connection;
     if (source_.of_grpc() == nullptr) return source_.http_connection();
-    return connections_ == nullptr ? 0 : connections_->FindPeer(peer());
+    return connections_ == nullptr ? 0 : connections_->FindPeer(source_.peer());
   }
   // The size of the request; 0: the call is a stream of requests.
   [[nodiscard]] size_t request_bytes() const { return request_bytes_; }

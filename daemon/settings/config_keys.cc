@@ -90,8 +90,9 @@ void AddTraceKeys(std::vector<ConfigKey>& keys) {
 void AddAuthKeys(std::vector<ConfigKey>& keys) {
   keys.push_back(
       Single({"auth.tokens", "auth-tokens", "PATH",
-              "File of the tokens that clients may present; actorctl token new "
-              "makes it. Reloaded on SIGHUP and when it changes; a file with "
+              "File of tokens: the hashes of the tokens that clients may "
+              "present; actorctl token new makes it. Reloaded on SIGHUP and "
+              "when it changes; a file with "
               "an error changes nothing. Empty: no tokens are checked."},
              TextCodec{}, ACTORD_MEMBER(auth_tokens)));
   keys.push_back(Reloads(

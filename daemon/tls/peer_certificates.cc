@@ -14,6 +14,10 @@
 namespace actord::daemon {
 namespace {
 
+using identity::Certificate;
+using identity::ParseCertificates;
+using identity::SubjectOf;
+
 constexpr size_t kSpare = 1000;
 
 std::string_view Property(const grpc_auth_context* context, const char* name) {

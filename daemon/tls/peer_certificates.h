@@ -30,7 +30,7 @@
 #include "daemon/tls/auth_context.h"
 #include "daemon/tls/certified_peer.h"
 #include "daemon/tls/tls_reloader.h"
-#include "daemon/tls/x509.h"
+#include "identity/certificates/x509.h"
 #include "runtime/system/clock.h"
 
 struct grpc_call;

@@ -14,6 +14,8 @@
 namespace actord::daemon {
 namespace {
 
+using identity::Certificate;
+
 struct FreeNames {
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };

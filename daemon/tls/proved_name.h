@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "daemon/tls/x509.h"
+#include "identity/certificates/x509.h"
 
 namespace actord::daemon {
 
@@ -17,6 +17,6 @@ inline constexpr size_t kMaxProvedNameBytes = 512;
 // common name of the subject. "": the certificate proves no name. A name with a
 // control character, or longer than the limit, is not replaced by a name of the
 // next kind: such a certificate proves no name.
-std::string ProvedName(const Certificate& certificate);
+std::string ProvedName(const identity::Certificate& certificate);
 
 }  // namespace actord::daemon

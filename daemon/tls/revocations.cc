@@ -11,6 +11,13 @@
 namespace actord::daemon {
 namespace {
 
+using identity::Certificate;
+using identity::Crl;
+using identity::DateText;
+using identity::NameText;
+using identity::ParseCrls;
+using identity::TimeOf;
+
 absl::Status WrongList(const Crl& list, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(
       "the list of ", NameText(X509_CRL_get_issuer(list.get())), " ", what));

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "daemon/tls/x509.h"
+#include "identity/certificates/x509.h"
 
 namespace actord::daemon {
 
@@ -24,14 +24,14 @@ class Revocations {
   // list whose next update is overdue is accepted: the certificates that it
   // names are still revoked.
   static absl::StatusOr<Revocations> Make(
-      std::string_view pem, const std::vector<Certificate>& authorities,
-      absl::Time now);
+      std::string_view pem,
+      const std::vector<identity::Certificate>& authorities, absl::Time now);
 
   // True if the list of the certificate's issuer names the certificate. A
   // certificate whose issuer has no list is not revoked.
-  [[nodiscard]] bool IsRevoked(const Certificate& certificate) const;
+  [[nodiscard]] bool IsRevoked(const identity::Certificate& certificate) const;
   // Whether there is a list of this authority.
-  [[nodiscard]] bool Covers(const Certificate& authority) const;
+  [[nodiscard]] bool Covers(const identity::Certificate& authority) const;
   // The earliest time at which a list announces its successor; InfiniteFuture:
   // no list does.
   [[nodiscard]] absl::Time next_update() const { return next_update_; }
@@ -39,7 +39,7 @@ class Revocations {
   [[nodiscard]] std::string Summary() const;
 
  private:
-  std::vector<Crl> lists_;
+  std::vector<identity::Crl> lists_;
   absl::Time next_update_ = absl::InfiniteFuture();
 };
 

@@ -13,6 +13,17 @@
 namespace actord::daemon {
 namespace {
 
+using identity::BelongsTo;
+using identity::Certificate;
+using identity::DateText;
+using identity::FingerprintOf;
+using identity::NotAfter;
+using identity::ParseCertificates;
+using identity::ParsePrivateKey;
+using identity::PrivateKey;
+using identity::SubjectOf;
+using identity::WhyNotNow;
+
 absl::Status WrongFile(const char* setting, const std::string& path,
                        const std::string& what) {
   return absl::InvalidArgumentError(
@@ -22,22 +33,6 @@ absl::Status WrongFile(const char* setting, const std::string& path,
 absl::Status WrongFile(const char* setting, const std::string& path,
                        const absl::Status& what) {
   return WrongFile(setting, path, std::string(what.message()));
-}
-
-// "" if the certificate is valid now.
-std::string WhyNotNow(const Certificate& certificate, absl::Time now) {
-  const absl::Time begin = NotBefore(certificate), end = NotAfter(certificate);
-  if (now > end) {
-    return absl::StrCat("the certificate of ", SubjectOf(certificate),
-                        " expired at ", DateText(end),
-                        "; put a renewed one there");
-  }
-  if (now < begin) {
-    return absl::StrCat("the certificate of ", SubjectOf(certificate),
-                        " is valid from ", DateText(begin),
-                        " on; is the clock of one machine wrong?");
-  }
-  return "";
 }
 
 std::string CertificateText(const Certificate& certificate) {
@@ -98,10 +93,7 @@ absl::Status TlsMaterial::TakeChain(absl::Time now) {
 absl::Status TlsMaterial::TakeKey() {
   const auto key = ParsePrivateKey(texts_.key);
   if (!key.ok()) return WrongFile("tls.key", settings_.key, key.status());
-  const bool fits =
-      X509_check_private_key(chain_.front().get(), key->get()) == 1;
-  ERR_clear_error();
-  if (fits) return TryToServe(*key);
+  if (BelongsTo(*key, chain_.front())) return TryToServe(*key);
   return WrongFile(
       "tls.key", settings_.key,
       absl::StrCat("the key does not belong to the certificate of ",

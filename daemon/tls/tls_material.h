@@ -13,7 +13,7 @@
 #include "daemon/settings/config.h"
 #include "daemon/tls/revocations.h"
 #include "daemon/tls/tls_files.h"
-#include "daemon/tls/x509.h"
+#include "identity/certificates/x509.h"
 
 namespace actord::daemon {
 
@@ -51,13 +51,14 @@ class TlsMaterial {
   absl::Status TakeKey();
   // Makes the same context of OpenSSL as gRPC, because gRPC does not report why
   // it fails.
-  [[nodiscard]] absl::Status TryToServe(const PrivateKey& key) const;
+  [[nodiscard]] absl::Status TryToServe(const identity::PrivateKey& key) const;
   absl::Status TakeAuthorities(absl::Time now);
 
   TlsSettings settings_;
   TlsTexts texts_;
-  std::vector<Certificate> chain_;  // the daemon's own certificate first
-  std::vector<Certificate> authorities_;
+  std::vector<identity::Certificate>
+      chain_;  // the daemon's own certificate first
+  std::vector<identity::Certificate> authorities_;
   Revocations revocations_;
   absl::Time not_after_ = absl::InfiniteFuture();
 };

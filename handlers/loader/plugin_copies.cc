@@ -202,6 +202,31 @@ absl::Status CheckOwners(const struct stat& info, const std::string& what) {
   return absl::OkStatus();
 }
 
+// The path of an open file, without links.
+absl::StatusOr<std::filesystem::path> PathOf(int file) {
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::read_symlink(
+      "/proc/self/fd/" + std::to_string(file), error);
+  if (error) return absl::InvalidArgumentError(error.message());
+  return path;
+}
+
+// Whether only root and the daemon's user can put something else in the place
+// of `path`, which has no links. In a sticky directory only the owner of an
+// entry, and the owner of the directory, can rename the entry.
+absl::Status CheckParents(std::filesystem::path path) {
+  while (path.has_relative_path()) {
+    path = path.parent_path();
+    struct stat info = {};
+    if (lstat(path.c_str(), &info) != 0) return CannotRead();
+    if ((info.st_mode & S_ISVTX) != 0) info.st_mode &= ~(S_IWGRP | S_IWOTH);
+    absl::Status status =
+        CheckOwners(info, "the directory " + path.string() + " above it");
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 PluginCopies::PluginCopies(const std::string& directory)
@@ -241,6 +266,11 @@ absl::Status PluginCopies::OpenDirectory() {
   if (absl::Status status = CheckOwners(info, "it"); !status.ok()) {
     return unusable(std::string(status.message()));
   }
+  auto path = PathOf(directory_fd_.get());
+  if (!path.ok()) return unusable(std::string(path.status().message()));
+  if (absl::Status status = CheckParents(*path); !status.ok()) {
+    return unusable(std::string(status.message()));
+  }
   if ((system.f_flag & ST_NOEXEC) != 0) {
     return unusable("its file system is mounted with noexec");
   }
@@ -248,6 +278,9 @@ absl::Status PluginCopies::OpenDirectory() {
       faccessat(directory_fd_.get(), ".", W_OK, AT_EACCESS) != 0) {
     return unusable("it cannot be written");
   }
+  // The linker opens the copies by this path. A link in the given path could
+  // lead elsewhere by then.
+  directory_ = path->string();
   return absl::OkStatus();
 }
 
@@ -348,11 +381,9 @@ absl::Status CheckOnlyOwnersWrite(int file) {
   absl::Status status = CheckOwners(info, "the file");
   if (!status.ok()) return status;
   // The path of the descriptor, which links can no longer change.
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::read_symlink(
-      "/proc/self/fd/" + std::to_string(file), error);
-  if (error) return absl::InvalidArgumentError(error.message());
-  const std::string directory = path.parent_path().string();
+  const auto path = PathOf(file);
+  if (!path.ok()) return path.status();
+  const std::string directory = path->parent_path().string();
   if (stat(directory.c_str(), &info) != 0) return CannotRead();
   return CheckOwners(info, "the directory " + directory);
 }

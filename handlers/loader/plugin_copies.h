@@ -5,7 +5,8 @@
 // The copy of orders.so is <directory>/orders-<SHA-256>.so with mode 0500,
 // written under another name and renamed. A copy that is there already is used
 // if its content has that digest. If the directory cannot be used, the
-// copy is a sealed file in memory.
+// copy is a sealed file in memory. A directory can be used if only root and the
+// daemon's user can write to it, and exchange it or a directory above it.
 //
 // Thread-safety: Copy may be called on any thread. Ownership: owns the
 // descriptor of the directory; a copy belongs to the caller.
@@ -64,7 +65,8 @@ class PluginCopies {
   [[nodiscard]] absl::StatusOr<PluginCopy> CopyToDirectory(
       int original, const std::string& name) const;
 
-  const std::string directory_;
+  // Without links, if the directory can be used.
+  std::string directory_;
   UniqueFd directory_fd_;
   absl::Status status_;
 };

@@ -57,6 +57,8 @@ OVERVIEW = {
             "actord_mailbox_limit_total", "actord_memory_limit_total",
             "actord_external_yield_limit_total", "actord_payload_limit_total",
             "actord_yield_limit_total"]),
+        ("Types with a limit", ["actord_process_type_live",
+                                "actord_process_type_max"]),
         ("Refused connections", [
             "actord_connection_limit_total",
             "actord_connection_address_limit_total",
@@ -84,10 +86,16 @@ LABELLED = {
     "actord_worker_turns_total": Metric("actord_worker_turns_total", True,
                                         "Turns of a worker that ran a process."),
     "actord_calls_total": Metric("actord_calls_total", True,
-                                 "Calls of gRPC that have begun, by method."),
+                                 "Calls that have begun, by method."),
     "actord_process_type_failures_total": Metric(
         "actord_process_type_failures_total", True,
         "Processes that failed, by type, without cancelled ones."),
+    "actord_process_type_live": Metric(
+        "actord_process_type_live", False,
+        "Live processes of a type in limits.max_processes_per_type."),
+    "actord_process_type_max": Metric(
+        "actord_process_type_max", False,
+        "Limit of a type in limits.max_processes_per_type."),
     "actord_turn_seconds": Metric(
         "actord_turn_seconds", False,
         "How long turns of a process type take, from a sample of one in 64."),
@@ -96,6 +104,8 @@ HISTOGRAMS = {"actord_turn_seconds": "type"}
 LEGENDS = {"actord_worker_turns_total": "worker {{worker}}",
            "actord_calls_total": "{{method}}",
            "actord_process_type_failures_total": "{{type}}",
+           "actord_process_type_live": "{{type}}, live",
+           "actord_process_type_max": "{{type}}, limit",
            "actord_turn_seconds": "{{type}}"}
 
 # KIND(member, "name", ["unit",] "help" "more of it"), the lines joined.

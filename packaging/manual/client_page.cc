@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -73,6 +75,14 @@ std::string UsageOf(const CLI::App& command) {
       absl::StripAsciiWhitespace(absl::StripPrefix(usage, "Usage:")));
 }
 
+bool HasOptions(const CLI::App& command) {
+  const std::vector<const CLI::Option*> options = command.get_options();
+  return std::any_of(
+      options.begin(), options.end(), [&command](const CLI::Option* option) {
+        return option != command.get_help_ptr() && !option->get_group().empty();
+      });
+}
+
 void AddCommand(const CLI::App& command, RoffPage& page) {
   page.Subsection(client::CommandWords(command));
   page.Paragraph(command.get_description() + ".");
@@ -82,6 +92,34 @@ void AddCommand(const CLI::App& command, RoffPage& page) {
   for (const CLI::App* const next : command.get_subcommands(nullptr)) {
     AddCommand(*next, page);
   }
+}
+
+// "actorctl-submit".
+std::string PageName(const CLI::App& command) {
+  return "actorctl-" + command.get_name();
+}
+
+std::string CommandPage(const CLI::App& command, const Edition& edition) {
+  const std::string name = PageName(command);
+  RoffPage page({name, 1, edition.date, edition.version});
+  page.Section("NAME");
+  page.Paragraph(name + " - " + command.get_description());
+  page.Section("SYNOPSIS");
+  page.Lines(UsageOf(command));
+  page.Section("DESCRIPTION");
+  page.Paragraph(command.get_description() + ".");
+  AddFooter(command.get_footer(), page);
+  page.Section("OPTIONS");
+  if (HasOptions(command)) AddOptions(command, page);
+  page.Paragraph(
+      "actorctl(1) has the options of all commands, such as --address and -o, "
+      "the environment and the exit statuses.");
+  const std::vector<const CLI::App*> below = command.get_subcommands(nullptr);
+  if (!below.empty()) page.Section("COMMANDS");
+  for (const CLI::App* const next : below) AddCommand(*next, page);
+  page.Section("SEE ALSO");
+  page.Paragraph("actorctl(1), actord(8)");
+  return page.text();
 }
 
 }  // namespace
@@ -108,9 +146,25 @@ std::string ClientPage(const Edition& edition) {
       AddCommand(*command, page);
     }
     page.Section("SEE ALSO");
-    page.Paragraph("actord(8)");
+    std::string others = "actord(8)";
+    for (const CLI::App* const command : app.get_subcommands(nullptr)) {
+      absl::StrAppend(&others, ", ", PageName(*command), "(1)");
+    }
+    page.Paragraph(others);
   });
   return page.text();
+}
+
+std::vector<std::pair<std::string, std::string>> CommandPages(
+    const Edition& edition) {
+  std::vector<std::pair<std::string, std::string>> pages;
+  client::VisitCommands([&](const CLI::App& app) {
+    for (const CLI::App* const command : app.get_subcommands(nullptr)) {
+      pages.emplace_back(PageName(*command) + ".1",
+                         CommandPage(*command, edition));
+    }
+  });
+  return pages;
 }
 
 }  // namespace actord::manual

@@ -77,7 +77,10 @@ void DeadLetters::AddKept(Kept kept, Lane& lane) {
   const size_t charge = ChargeOf(*kept.envelope);
   if (max_count == 0 || charge > max_bytes) {
     lane.Free(kept.envelope);
-    if (kept.position != 0 && log_ != nullptr) log_->Forget({kept.position});
+    // Nobody is told: if the journal takes no more, the daemon is about to end.
+    if (kept.position != 0 && log_ != nullptr) {
+      log_->Forget({kept.position}).IgnoreError();
+    }
     lane.Count(&Counters::dead_letters_forgotten);
     lane.Count(&Counters::dead_letters);
     return;
@@ -123,7 +126,8 @@ void DeadLetters::Forget(size_t max_count, size_t max_bytes,
 
 void DeadLetters::Free(Removed& forgotten, Lane& lane) {
   if (!forgotten.positions.empty() && log_ != nullptr) {
-    log_->Forget(forgotten.positions);
+    // As in AddKept.
+    log_->Forget(forgotten.positions).IgnoreError();
   }
   while (Envelope* envelope = forgotten.envelopes.PopFront()) {
     lane.Free(envelope);
@@ -299,17 +303,25 @@ absl::StatusOr<Pid> DeadLetters::ResendLogged(uint64_t number, Kept kept,
 }
 
 absl::Status DeadLetters::Drop(uint64_t id, Owner by) {
-  Envelope* envelope = nullptr;
-  uint64_t position = 0;
+  uint64_t number = 0;
+  Kept kept{};
   {
     const MutexLock lock(mutex_);
     const auto it = Find(id, by);
     if (it == letters_.end()) return NoSuchLetter(id);
-    position = it->second.position;
-    envelope = Erase(it);
+    number = it->first;
+    kept = it->second;
+    Erase(it);
   }
-  if (position != 0 && log_ != nullptr) log_->Forget({position});
-  shared_lane_.Free(envelope);
+  if (kept.position != 0 && log_ != nullptr) {
+    absl::Status status = log_->Forget({kept.position});
+    if (!status.ok()) {
+      const MutexLock lock(mutex_);
+      Put(number, kept);
+      return status;
+    }
+  }
+  shared_lane_.Free(kept.envelope);
   shared_lane_.Count(&Counters::dead_letters_dropped);
   return absl::OkStatus();
 }

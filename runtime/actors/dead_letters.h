@@ -82,8 +82,9 @@ struct DeadLetterPage {
 class LetterLog {
  public:
   virtual ~LetterLog() = default;
-  // The letters at these positions are no longer kept.
-  virtual void Forget(const std::vector<uint64_t>& positions) = 0;
+  // The letters at these positions are no longer kept. An error: the journal
+  // has failed or is closed, and the next start may find them again.
+  virtual absl::Status Forget(const std::vector<uint64_t>& positions) = 0;
   // Writes a message that a process has not taken into the journal, as a letter
   // of `owner`, and returns its position; 0: the journal takes no record, or
   // `to` is no durable process that has ended.
@@ -147,7 +148,8 @@ class DeadLetters {
   // `to`; the first receiver must be seen by the owner of the letter.
   absl::StatusOr<Pid> Resend(uint64_t id, const Pid& to,
                              Owner by = Owner::kAny);
-  // Drops the letter, or returns DEAD_LETTER_NOT_FOUND.
+  // Drops the letter, or returns DEAD_LETTER_NOT_FOUND. If the journal takes no
+  // record of it (UNAVAILABLE), the letter stays.
   absl::Status Drop(uint64_t id, Owner by = Owner::kAny);
 
   // Writes the number and the memory of the kept letters.

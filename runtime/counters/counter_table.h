@@ -32,7 +32,8 @@
        "Processes that ended in any way.") \
   LANE(processes_failed, "processes_failed_total", "processes", \
        "Processes that ended without a result: they failed, or somebody had " \
-       "them cancelled or terminated.") \
+       "them cancelled or terminated. `process_failures_total` counts the " \
+       "failed ones alone.") \
   LANE(steps, "steps_total", "steps", \
        "Calls of a process's Step, also of steps that failed.") \
   LANE(messages_sent, "messages_total", "messages", \
@@ -73,21 +74,23 @@
        "Messages, calls and completions that were refused because a mailbox " \
        "was full. The messages of one submission are refused together.") \
   LANE(refused_processes, "process_limit_total", "processes", \
-       "Processes that were not started because of `max_processes`.") \
+       "Processes that were not started because of " \
+       "`limits.max_processes`.") \
   LANE(refused_processes_of_type, "process_type_limit_total", "processes", \
-       "Processes that were not started because of a limit of their type.") \
+       "Processes that were not started because of " \
+       "`limits.max_processes_per_type`.") \
   LANE(refused_yields, "yield_limit_total", "yields", \
        "Yields and calls that were refused because of " \
-       "`max_yields_per_process`.") \
+       "`limits.max_yields`.") \
   LANE(ended_by_steps, "step_limit_total", "processes", \
-       "Processes that ended because of `max_steps_per_process`.") \
+       "Processes that ended because of `limits.max_steps`.") \
   LANE(ended_by_lifetime, "lifetime_limit_total", "processes", \
-       "Processes that ended because of `max_lifetime`.") \
+       "Processes that ended because of `limits.max_lifetime`.") \
   GAUGE(watches_open, "watches_open", "calls", \
         "Open calls of WatchProcesses.") \
   TOTAL(watch_events, "watch_events_total", "events", \
         "Starts and ends recorded for watches. They are recorded only while " \
-        "there are watches, and for `watch_retention` after that.") \
+        "there are watches, and for `watch.retention` after that.") \
   GAUGE(watch_events_kept, "watch_events_kept", "events", \
         "Starts and ends now kept, so that watches can read them and be " \
         "resumed.") \
@@ -101,13 +104,14 @@
   LANE(upgrades_declined, "upgrades_declined_total", "upgrades", \
        "Upgrades that processes declined, see ListPlugins.") \
   TOTAL(refused_watches, "watch_limit_total", "calls", \
-        "Calls of WatchProcesses that were refused because of `max_watches`.") \
+        "Calls of WatchProcesses that were refused because of " \
+        "`watch.max_watches`.") \
   LANE(refused_external, "external_yield_limit_total", "yields", \
        "External yields that were refused because of " \
-       "`max_external_yield_bytes`.") \
+       "`yields.external_max_bytes`.") \
   TOTAL(refused_payloads, "payload_limit_total", "payloads", \
         "Payloads of any origin that were refused because of " \
-        "`max_payload_bytes`: inputs, messages, results and completions.") \
+        "`limits.max_payload_bytes`: inputs, messages, results and completions.") \
   GAUGE(ready_global, "processes_ready_global", "processes", \
         "Processes that are ready in the queue of all workers. WorkerStatus " \
         "has the numbers of ready processes in the queues of single workers.") \

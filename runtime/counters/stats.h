@@ -40,6 +40,9 @@ struct RuntimeStats {
   int workers = 0;
   std::vector<WorkerStats> of_workers;
   std::vector<LimitedType> of_limited_types;  // by name
+  // External yields to whose commands no worker is subscribed.
+  uint64_t external_yields_unserved = 0;
+  uint64_t blocking_running = 0;  // jobs that the blocking pool runs
 
 #define ACTORD_STAT(member, ...) uint64_t member = 0;
   ACTORD_COUNTERS(ACTORD_STAT, ACTORD_STAT, ACTORD_STAT)

@@ -186,8 +186,9 @@ absl::Status DurableProcesses::CheckFilling() const {
 
 absl::Status DurableProcesses::Behind() {
   return Retryable(absl::StatusCode::kUnavailable, reason::kJournalBehind,
-                   "the disk of the store is behind: new work for durable "
-                   "processes is refused until it has caught up",
+                   "the disk of the store, or the state store, is behind: new "
+                   "work for durable processes is refused until it has caught "
+                   "up",
                    absl::Milliseconds(100));
 }
 

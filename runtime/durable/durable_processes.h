@@ -84,6 +84,18 @@ struct DurableState {
     return has(history_steps, limits.max_history_steps) ||
            has(history_bytes, limits.max_history_bytes);
   }
+  // The last record says that the process waits for messages, and that no step
+  // is due without one. False at first, and after a restart.
+  bool waits = false;
+  // The queries (DurableTurn::MayBeQuery) among the steps of the process. The
+  // store does not count them.
+  uint64_t queries = 0;
+  // The next `unexamined` steps with nothing but calls are not examined for
+  // queries (DurableTurn::MayBeQuery). `changes` is the last such number: it
+  // doubles while the examined steps change the state, and a query sets it to
+  // 0.
+  uint8_t changes = 0;
+  uint8_t unexamined = 0;
   // The log has said that the history is long.
   bool warned_of_history = false;
   // Counts a step of a replay type. `consumed_bytes`: the size of the bodies

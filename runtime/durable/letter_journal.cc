@@ -76,16 +76,17 @@ void LetterJournal::Note(const Envelope& message, uint64_t position) {
   noted_[&message] = position;
 }
 
-void LetterJournal::Forget(const std::vector<uint64_t>& positions) {
+absl::Status LetterJournal::Forget(const std::vector<uint64_t>& positions) {
   for (size_t i = 0; i < positions.size(); i += kPerRecord) {
     records::Forgotten record;
     const size_t end = std::min(i + kPerRecord, positions.size());
     for (size_t j = i; j < end; ++j) {
       record.letters.list.push_back({.lsn = positions[j]});
     }
-    // If the journal has failed or is closed, the next start finds the letters.
-    durable_.Append(record).IgnoreError();
+    const absl::StatusOr<uint64_t> at = durable_.Append(record);
+    if (!at.ok()) return at.status();
   }
+  return absl::OkStatus();
 }
 
 uint64_t LetterJournal::Keep(const Envelope& message, const Pid& to,

@@ -43,7 +43,7 @@ class LetterJournal final : public LetterLog {
   // The journal has the message at this position, which Keep returns.
   void Note(const Envelope& message, uint64_t position);
 
-  void Forget(const std::vector<uint64_t>& positions) override;
+  absl::Status Forget(const std::vector<uint64_t>& positions) override;
   uint64_t Keep(const Envelope& message, const Pid& to, Owner owner) override;
   // A durable receiver gets the message once, also after a crash: one record
   // holds the message and the end of the letter, and it is written before the

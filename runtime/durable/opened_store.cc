@@ -85,24 +85,32 @@ absl::Status OpenedStore::OpenState() {
   return absl::OkStatus();
 }
 
-absl::Status OpenedStore::Start() {
-  JournalOptions journal_options = options_.journal;
+absl::Status OpenedStore::ChooseReserve() {
   reserve_bytes_ = options_.disk_reserve_bytes;
-  if (reserve_bytes_ == 0) {
-    // The directory may be a mount point, or may not exist yet.
-    auto space = journal_options.files->Space(journal_options.directory);
+  if (reserve_bytes_ != 0) return absl::OkStatus();
+  // The directory may be a mount point, or may not exist yet.
+  FileSystem& files = *options_.journal.files;
+  auto space = files.Space(options_.journal.directory);
+  if (absl::IsNotFound(space.status())) {
+    const std::string parent = ParentOf(options_.journal.directory);
+    space = files.Space(parent);
     if (absl::IsNotFound(space.status())) {
-      const std::string parent = ParentOf(journal_options.directory);
-      space = journal_options.files->Space(parent);
-      if (absl::IsNotFound(space.status())) {
-        return absl::NotFoundError(absl::StrCat(
-            parent, " does not exist; make it, and the store is made in it"));
-      }
+      return absl::NotFoundError(absl::StrCat(
+          parent, " does not exist; make it, and the store is made in it"));
     }
-    if (!space.ok()) return space.status();
-    reserve_bytes_ = std::min(space->total / 20, kMaxReserveBytes);
   }
+  if (!space.ok()) return space.status();
+  reserve_bytes_ = std::min(space->total / 20, kMaxReserveBytes);
+  return absl::OkStatus();
+}
+
+absl::Status OpenedStore::Start() {
+  if (absl::Status chosen = ChooseReserve(); !chosen.ok()) return chosen;
+  JournalOptions journal_options = options_.journal;
   journal_options.keep_free_bytes = reserve_bytes_ / kReserveShareOfState;
+  // So that they do not bring about what LookForRoom calls low.
+  journal_options.keep_free_of_spares_bytes =
+      reserve_bytes_ + reserve_bytes_ / 4;
   auto journal = Journal::Open(std::move(journal_options), releases_);
   if (!journal.ok()) return journal.status();
   journal_ = *std::move(journal);

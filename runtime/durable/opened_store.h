@@ -46,6 +46,9 @@ class OpenedStore final : public DurableStore {
     // `round_ns` if it has grown at all.
     uint64_t round_bytes = 256 << 20;
     uint64_t round_ns = uint64_t{60} * 1'000'000'000;
+    // The journal is behind (Journal::HoldBack) while more bytes of it than
+    // this are durable and not in the state store.
+    uint64_t max_unapplied_bytes = 512 << 20;
     // Called once, on any thread, when the journal or the state store has
     // failed: the program must end with status 74.
     std::function<void(const absl::Status&)> failed;
@@ -183,10 +186,15 @@ class OpenedStore final : public DurableStore {
   template <typename OneRecord>
   absl::Status Append(const OneRecord& record);
   void RunRounds();
+  // Applies the records before `end`, in pieces, and ends the rounds that are
+  // due between them.
+  absl::Status ApplyUntil(uint64_t end);
   // Ends the round if it is due.
   absl::Status MayEndRound();
   // Checks whether the disk has less room than the reserve.
   absl::Status LookForRoom();
+  // Sets reserve_bytes_.
+  absl::Status ChooseReserve();
   // Waits a moment, because the disk has no room for the state store. False:
   // the store is being opened or closed, so it does not wait for room.
   bool AwaitRoom();

@@ -2,6 +2,7 @@
 // checks the room on the disk.
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -18,6 +19,9 @@ constexpr auto kCatchUpPause = std::chrono::milliseconds(500);
 constexpr auto kGatherPause = std::chrono::milliseconds(5);
 // How often the state store tries to write when the disk has no room for it.
 constexpr auto kNoRoomPause = std::chrono::milliseconds(200);
+// A round is applied in this many pieces. After each piece the thread checks
+// how far the state store is behind.
+constexpr uint64_t kPiecesOfRound = 8;
 // How often a TIME is written while there is work.
 constexpr uint64_t kTimePause = 1'000'000'000;
 
@@ -29,6 +33,26 @@ absl::Status OpenedStore::CatchUp() {
     applied_.store(applier_->applied(), std::memory_order_release);
   }
   return status;
+}
+
+absl::Status OpenedStore::ApplyUntil(uint64_t end) {
+  const uint64_t piece =
+      std::max<uint64_t>(options_.round_bytes / kPiecesOfRound, 1);
+  for (;;) {
+    absl::Status status = rounds_->CatchUp(piece);
+    if (!status.ok()) return status;
+    const uint64_t applied = applier_->applied();
+    applied_.store(applied, std::memory_order_release);
+    const uint64_t unapplied = journal_->DurableLsn() - applied;
+    if (unapplied > options_.max_unapplied_bytes) {
+      journal_->HoldBack(true);
+    } else if (unapplied <= options_.max_unapplied_bytes / 2) {
+      journal_->HoldBack(false);
+    }
+    if (applied >= end) return absl::OkStatus();
+    status = MayEndRound();
+    if (!status.ok()) return status;
+  }
 }
 
 absl::Status OpenedStore::WriteTime() {
@@ -50,8 +74,10 @@ absl::Status OpenedStore::LookForRoom() {
   // time.
   const uint64_t margin =
       is_low_.load(std::memory_order_relaxed) ? reserve_bytes_ / 8 : 0;
-  is_low_.store(space->available < reserve_bytes_ + margin,
-                std::memory_order_relaxed);
+  const bool is_low = space->available < reserve_bytes_ + margin;
+  if (is_low != is_low_.exchange(is_low, std::memory_order_relaxed)) {
+    journal_->SetShort(is_low);
+  }
   return absl::OkStatus();
 }
 
@@ -67,9 +93,12 @@ absl::Status OpenedStore::MayEndRound() {
   const uint64_t now_ns = options_.journal.clock->MonotonicNs();
   const uint64_t bytes = applier_->applied() - round_lsn_;
   // When there is no room for a segment, two rounds give up all segments that
-  // are not needed, and the journal uses these again.
+  // are not needed, and the journal uses these again. Below the reserve a round
+  // ends as soon as it can give up a segment.
   const bool frees_segments =
-      journal_->HasNoRoom() && applier_->trim() < applier_->applied();
+      (journal_->HasNoRoom() && applier_->trim() < applier_->applied()) ||
+      (is_low_.load(std::memory_order_relaxed) &&
+       bytes >= options_.journal.segment_bytes);
   if (bytes < options_.round_bytes && !frees_segments &&
       (bytes == 0 || now_ns - round_ns_ < options_.round_ns)) {
     // A backup may have held back the trim of the last round.
@@ -103,7 +132,7 @@ void OpenedStore::RunRounds() {
     }
     absl::Status status = LookForRoom();
     const uint64_t caught_up = journal_->DurableLsn();
-    if (status.ok()) status = CatchUp();
+    if (status.ok()) status = ApplyUntil(caught_up);
     if (status.ok()) reads_.Serve(*state_, applier_->applied(), caught_up);
     // Only when there is work, so that an idle store writes nothing. An append
     // must not wait here for room, because the rounds make that room.

@@ -59,6 +59,9 @@ void DurableTurn::LogMailbox(Process& process, Turn& turn,
 
 int32_t DurableTurn::BeginEnd(Process& process, Turn& turn, DurableState& state,
                               EndCause&& cause, uint64_t position) {
+  // The outcome has the number of the store, which a restart does not change.
+  process.steps.fetch_sub(std::exchange(state.queries, 0),
+                          std::memory_order_relaxed);
   // The events that a failed step has taken are gone, in the journal too.
   Positions consumed;
   if (position == 0) {

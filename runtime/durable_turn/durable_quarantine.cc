@@ -106,14 +106,18 @@ void DurableTurn::EnterQuarantine(Process& process, Turn& turn,
                                   NewTry& attempt) {
   const Pid pid = PidOf(process, turn);
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  shared_.log(
-      LogLevel::kError,
-      absl::StrCat("process ", FormatPid(pid), " of type ", type.name,
-                   " is in quarantine: ", why.message(),
-                   ". Its state and its mailbox are kept. Load a version of "
-                   "plugin ",
-                   type.plugin, " that can restore it, or terminate it"),
-      {.pid = pid, .type = type.name});
+  // An entry that cannot be read does not come back with a version.
+  const std::string remedy =
+      absl::IsDataLoss(why)
+          ? "Restore a backup, or run \"actorctl store salvage\" without the "
+            "daemon: it makes a store without this process"
+          : absl::StrCat(
+                "Its state and its mailbox are kept. Load a version of plugin ",
+                type.plugin, " that can restore it, or terminate it");
+  shared_.log(LogLevel::kError,
+              absl::StrCat("process ", FormatPid(pid), " of type ", type.name,
+                           " is in quarantine: ", why.message(), ". ", remedy),
+              {.pid = pid, .type = type.name});
   state.quarantined.emplace();
   state.quarantined->was_blocked = attempt.blocked;
   state.quarantined->step_due = std::exchange(process.step_due, false);

@@ -44,9 +44,10 @@ EndCause Failed(absl::StatusCode code, std::string message) {
 
 }  // namespace
 
-records::TurnImage DurableTurn::TurnOf(const Process& process) const {
+records::TurnImage DurableTurn::TurnOf(const Process& process,
+                                       const DurableState& state) const {
   return {.next_tag = process.next_tag,
-          .step = process.steps.load(std::memory_order_relaxed),
+          .step = process.steps.load(std::memory_order_relaxed) - state.queries,
           .verdict = caller_.record().verdict,
           .blocked = caller_.record().verdict == ACTORD_STEP_BLOCK,
           .step_due = process.step_due,
@@ -99,31 +100,108 @@ std::optional<EndCause> DurableTurn::FailureOfStep(const Process& process) {
   return caller_.FailureOfStep(process);
 }
 
-void DurableTurn::CallInit(Process& process, const Turn& turn) {
+void DurableTurn::CallInit(Process& process, const Turn& turn,
+                           const DurableState& state) {
   const Answers answers(caller_.record());
   if (process.steps.load(std::memory_order_relaxed) == 0) {
     caller_.Init(process, turn);
   } else {
-    caller_.InitAgain(process, turn);
+    caller_.InitAgain(process, turn, state.queries);
   }
 }
 
-void DurableTurn::CallStep(Process& process, const Turn& turn) {
-  const Answers answers(caller_.record());
-  caller_.Step(process, turn, inbox_.batch(turn));
-  if (!IsReplayed(process)) KeepChildren(caller_.record());
+bool DurableTurn::CallStep(Process& process, const Turn& turn,
+                           const DurableState& state) {
+  StepRecord& record = caller_.record();
+  const Answers answers(record);
+  caller_.Step(process, turn, inbox_.batch(turn), state.queries);
+  const bool has_drawn =
+      std::any_of(record.answers.begin(), record.answers.end(),
+                  [](const WorldAnswer& answer) {
+                    return std::holds_alternative<RandomAnswer>(answer);
+                  });
+  if (!IsReplayed(process)) KeepChildren(record);
+  return has_drawn;
 }
 
 bool DurableTurn::IsReplayed(const Process& process) {
   return process.type.load(std::memory_order_relaxed)->is_replayed();
 }
 
+bool DurableTurn::MayBeQuery(const Process& process, const Turn& turn,
+                             DurableState& state) const {
+  if (!state.waits || process.step_due || IsReplayed(process)) return false;
+  // The events that a former life has handed on are in the journal.
+  if (!state.unseen.empty()) return false;
+  for (const Envelope* const event : inbox_.batch(turn)) {
+    if (event->type != kEventCall) return false;
+  }
+  if (state.unexamined == 0) return true;
+  --state.unexamined;
+  return false;
+}
+
+bool DurableTurn::IsQuery(const Process& process, DurableState& state,
+                          const std::optional<std::string>& before,
+                          const std::optional<std::string>& after) const {
+  if (!before) return false;
+  const StepRecord& record = caller_.record();
+  const auto is_answer_outside = [&state](const Effect& effect) {
+    const auto* const reply = std::get_if<ReplyEffect>(&effect);
+    if (reply == nullptr) return false;
+    const auto call = state.calls.find(reply->call);
+    return call == state.calls.end() ||
+           (call->second.yield.pid.empty() && !call->second.is_kept);
+  };
+  const bool is_query = record.verdict == ACTORD_STEP_IDLE &&
+                        !process.step_due && record.answers.empty() &&
+                        before == after &&
+                        std::all_of(record.effects.begin(),
+                                    record.effects.end(), is_answer_outside);
+  constexpr uint8_t kMaxUnexamined = 63;
+  state.changes = is_query ? 0
+                           : static_cast<uint8_t>(std::min(
+                                 2 * state.changes + 1, int{kMaxUnexamined}));
+  state.unexamined = state.changes;
+  return is_query;
+}
+
+std::optional<std::string> DurableTurn::ImageBefore(Process& process,
+                                                    const Turn& turn,
+                                                    DurableState& state) {
+  if (!MayBeQuery(process, turn, state)) return std::nullopt;
+  absl::StatusOr<std::string> taken = images_.Take(process, turn);
+  return taken.ok() ? std::optional(*std::move(taken)) : std::nullopt;
+}
+
+absl::StatusOr<uint64_t> DurableTurn::AppendStep(
+    Process& process, Turn& turn, DurableState& state,
+    std::optional<std::string> image, bool ends) {
+  const StepRecord& record = caller_.record();
+  records::Step& step = RecordOfStep(process, turn, state, std::move(image));
+  if (ends) {
+    LogMailbox(process, turn, state);
+    step.end = EndOf(EndOfLife(caller_.input(), record), record.result);
+  }
+  absl::StatusOr<uint64_t> position = durable().Append(step);
+  uint64_t consumed_bytes = 0;
+  for (const Envelope* const event : inbox_.batch(turn)) {
+    if (PositionOf(*event) != 0) consumed_bytes += event->payload_bytes;
+  }
+  state.CountStep(step, consumed_bytes);
+  if (step.image && step.image->size() > kMaxKeptBytes) step.image.reset();
+  state.waits = record.verdict == ACTORD_STEP_IDLE && !process.step_due;
+  return position;
+}
+
 int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
+  const std::optional<std::string> before = ImageBefore(process, turn, state);
   NameCalls(turn, state);
-  CallStep(process, turn);
+  const bool has_drawn = CallStep(process, turn, state);
   OweCalls(process, turn, state);
   StepRecord& record = caller_.record();
-  process.steps.store(caller_.input().step, std::memory_order_relaxed);
+  process.steps.store(caller_.input().step + state.queries,
+                      std::memory_order_relaxed);
   lane_.Count(&Counters::steps);
   std::optional<EndCause> failure = FailureOfStep(process);
   std::optional<std::string> image;
@@ -140,18 +218,14 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
   }
   absl::StatusOr<uint64_t> position;
   if (!failure) {
-    records::Step& step = RecordOfStep(process, turn, std::move(image));
-    if (ends) {
-      LogMailbox(process, turn, state);
-      step.end = EndOf(EndOfLife(caller_.input(), record), record.result);
+    // The next step would draw the same bits, as it would have the same number.
+    if (!again && !ends && !has_drawn &&
+        IsQuery(process, state, before, image)) {
+      ++state.queries;
+      position = durable().LastPosition();
+    } else {
+      position = AppendStep(process, turn, state, std::move(image), ends);
     }
-    position = durable().Append(step);
-    uint64_t consumed_bytes = 0;
-    for (const Envelope* const event : inbox_.batch(turn)) {
-      if (PositionOf(*event) != 0) consumed_bytes += event->payload_bytes;
-    }
-    state.CountStep(step, consumed_bytes);
-    if (step.image && step.image->size() > kMaxKeptBytes) step.image.reset();
     if (!position.ok()) {
       failure = Failed(position.status().code(),
                        std::string(position.status().message()));
@@ -265,10 +339,11 @@ std::optional<records::Continued> DurableTurn::ContinuedOf(
 
 records::Step& DurableTurn::RecordOfStep(const Process& process,
                                          const Turn& turn,
+                                         const DurableState& state,
                                          std::optional<std::string> image) {
   records::Step& step = step_;
   step.pid = PidOf(process, turn);
-  step.turn = TurnOf(process);
+  step.turn = TurnOf(process, state);
   step.consumed.list.clear();
   step.record.clear();
   if (step.record.capacity() > kMaxKeptBytes) step.record.shrink_to_fit();

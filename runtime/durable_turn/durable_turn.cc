@@ -81,7 +81,7 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
     }
     running.emplace(
         mark_, PidOf(process, turn),
-        process.steps.load(std::memory_order_relaxed) + 1,
+        process.steps.load(std::memory_order_relaxed) - state.queries + 1,
         process.type.load(std::memory_order_relaxed)->newest_durable().code);
     if (!state.restore_due) break;
     const absl::Status restored = Restore(process, turn, state);
@@ -205,7 +205,7 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   process.init_due = false;
   Admitted admitted;
   if (process.admitted != nullptr) admitted = process.TakeAdmitted();
-  CallInit(process, turn);
+  CallInit(process, turn, state);
   const rules::PluginCallEnd end = rules::PluginCallEndOf(
       !caller_.record().thrown.empty(), !caller_.record().misuse.ok(),
       caller_.record().verdict);
@@ -229,7 +229,7 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
   const Pid pid = PidOf(process, turn);
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
   records::Started started{.pid = pid,
-                           .turn = TurnOf(process),
+                           .turn = TurnOf(process, state),
                            .traps_exits = rules::TrapsExits(*type.descriptor),
                            .plugin = type.plugin_number};
   const bool is_first = process.steps.load(std::memory_order_relaxed) == 0;

@@ -186,6 +186,29 @@ class DurableTurn {
   void TellOfStart(const Process& process, const Pid& pid, DurableState& state,
                    bool is_first, Admitted admitted, uint64_t position);
   int32_t Step(Process& process, Turn& turn, DurableState& state);
+  // A query: a step of an image type that consumes calls from outside or from
+  // volatile processes, changes no state and has no effect but the answers to
+  // such calls. It has no record, and its answers wait for the records of that
+  // moment, on which they rest. It counts among the steps only as long as the
+  // process is in memory, because records of steps have consecutive numbers.
+  //
+  // Whether the step that comes may be a query, so that an image is to be taken
+  // before it.
+  bool MayBeQuery(const Process& process, const Turn& turn,
+                  DurableState& state) const;
+  std::optional<std::string> ImageBefore(Process& process, const Turn& turn,
+                                         DurableState& state);
+  // Whether the step was one. `before`, `after`: the images; empty: there is
+  // none.
+  bool IsQuery(const Process& process, DurableState& state,
+               const std::optional<std::string>& before,
+               const std::optional<std::string>& after) const;
+  // Appends the record of the step. `ends`: the process ends with it. Errors:
+  // those of Append.
+  absl::StatusOr<uint64_t> AppendStep(Process& process, Turn& turn,
+                                      DurableState& state,
+                                      std::optional<std::string> image,
+                                      bool ends);
   // Ends the life whose last step has the record at `position`. `first_unseen`:
   // the position of the first event that it hands on.
   int32_t BeginAgain(Process& process, Turn& turn, DurableState& state,
@@ -209,8 +232,9 @@ class DurableTurn {
     StepRecord& record_;
     const bool kept_;
   };
-  void CallInit(Process& process, const Turn& turn);
-  void CallStep(Process& process, const Turn& turn);
+  void CallInit(Process& process, const Turn& turn, const DurableState& state);
+  // Whether the step has drawn random bits, whose seed is the step's number.
+  bool CallStep(Process& process, const Turn& turn, const DurableState& state);
   // Takes the image for the record of the step, if an image is due. Returns why
   // the step fails; nullopt: it does not.
   std::optional<EndCause> TakeImage(Process& process, const Turn& turn,
@@ -228,8 +252,10 @@ class DurableTurn {
   std::optional<EndCause> FailureOfStep(const Process& process);
   // Valid until the next step of this thread.
   records::Step& RecordOfStep(const Process& process, const Turn& turn,
+                              const DurableState& state,
                               std::optional<std::string> image);
-  records::TurnImage TurnOf(const Process& process) const;
+  records::TurnImage TurnOf(const Process& process,
+                            const DurableState& state) const;
   records::End EndOf(const EndCause& cause, const Payload& result) const;
   // Completes the process.spawn that waits for the Init of the process, with
   // the position of the record that says how Init ended.

@@ -98,4 +98,9 @@ size_t BlockingPool::queued() const {
   return jobs_.size();
 }
 
+size_t BlockingPool::running() const {
+  const MutexLock lock(mutex_);
+  return running_;
+}
+
 }  // namespace actord::runtime

@@ -37,6 +37,7 @@ class BlockingPool {
   size_t Stop(uint64_t timeout_ns);
 
   [[nodiscard]] size_t queued() const;
+  [[nodiscard]] size_t running() const;
   [[nodiscard]] bool has_stopped() const {
     const MutexLock lock(mutex_);
     return stopping_;

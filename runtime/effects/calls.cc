@@ -40,9 +40,9 @@ void Calls::Apply(CallEffect&& call, Process& caller, const Pid& self,
     refuse(ACTORD_NOT_FOUND, "no process holds the name that was called");
     return;
   }
-  const actord_completion handle =
-      broker_.OpenCall(caller, self.generation, tag, call.to,
-                       dispatcher_.TimeoutOf(call.timeout_ns), lane);
+  const actord_completion handle = broker_.OpenCall(
+      caller, self.generation, tag, call.to,
+      {.timeout_ns = dispatcher_.TimeoutOf(call.timeout_ns)}, lane);
   if (handle == 0) {
     refuse(ACTORD_RESOURCE_EXHAUSTED, Dispatcher::kTooManyInDaemon);
     return;
@@ -83,7 +83,7 @@ absl::Status Calls::WhyQuarantined(Owner by, const Pid& to) const {
 }
 
 Calls::Id Calls::Begin(Owner by, const Pid& to, const Message& message,
-                       Answered done) {
+                       Answered done, WhoCalls who) {
   // The limit of payloads may have been lowered since the check.
   ACTORD_ASSERT_HOT(message.topic.size() <= kMaxLabelBytes,
                     "calls.h: the topic is within its limit");
@@ -92,8 +92,8 @@ Calls::Id Calls::Begin(Owner by, const Pid& to, const Message& message,
     const MutexLock lock(mutex_);
     const uint64_t number = next_++;
     call = CallHandle::FromOutside(number).bits();
-    outside_.emplace(call,
-                     Outside{std::move(done), to, clock_.CoarseMonotonicNs()});
+    outside_.emplace(call, Outside{std::move(done), std::move(who), to,
+                                   clock_.CoarseMonotonicNs()});
   }
   char text[sizeof(CallHeader) + kMaxLabelBytes] = {};
   message.topic.copy(text + sizeof(CallHeader), kMaxLabelBytes);
@@ -132,7 +132,8 @@ uint64_t Calls::ForEachOutside(
   const MutexLock lock(mutex_);
   auto it = outside_.lower_bound(first);
   for (size_t i = 0; i < max_calls && it != outside_.end(); ++i, ++it) {
-    if (!use({it->first, it->second.callee, it->second.begun_ns})) break;
+    const Outside& call = it->second;
+    if (!use({it->first, call.callee, call.begun_ns, call.who})) break;
   }
   return it == outside_.end() ? 0 : it->first;
 }

@@ -31,6 +31,7 @@
 #include "runtime/effects/kept_calls.h"
 #include "runtime/process/callbacks.h"
 #include "runtime/process/end_record.h"
+#include "runtime/process/listed/outside_caller.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/step/call_effect.h"
 #include "runtime/system/assert.h"
@@ -78,9 +79,10 @@ class Calls {
   void Apply(ReplyEffect&& reply, Process& from, const Pid& self, Lane& lane);
 
   // Begins a call from outside. Calls back once: with the answer, or with the
-  // error. Returns 0 if it has called back. `by`: see Delivery. Precondition:
-  // the message is within the limits.
-  Id Begin(Owner by, const Pid& to, const Message& message, Answered done);
+  // error. Returns 0 if it has called back. `by`: see Delivery. `who`: see
+  // Runtime::Call. Precondition: the message is within the limits.
+  Id Begin(Owner by, const Pid& to, const Message& message, Answered done,
+           WhoCalls who = {});
   // True: the callback will not run.
   bool Cancel(Id id);
   // A call from outside that has no answer yet.
@@ -88,6 +90,7 @@ class Calls {
     Id id = 0;
     Pid callee;
     uint64_t begun_ns = 0;  // on the monotonic clock
+    const WhoCalls& who;    // empty: not known
   };
   // Calls `use` with these calls from the id `first` on, until `use` returns
   // false: then returns that id. Examines at most `max_calls` calls, and
@@ -170,6 +173,7 @@ class Calls {
 
   struct Outside {
     Answered done;
+    WhoCalls who;
     Pid callee;
     uint64_t begun_ns = 0;
   };

@@ -66,6 +66,7 @@ struct Dispatcher::HandlerCall : actord_call {
   Lane& lane;
   // Set in inline calls only, where a record can still be opened.
   Process* process = nullptr;
+  const CommandHandler* handler = nullptr;
   uint32_t generation = 0;
   actord_completion handle = 0;
   bool deferred = false;
@@ -107,8 +108,9 @@ const actord_call_api Dispatcher::kApi = {
     .defer = [](actord_call* abi_call) -> actord_completion {
       HandlerCall& call = HandlerCall::Of(abi_call);
       if (call.handle == 0) {
-        call.handle = call.broker.Open(*call.process, call.generation, call.tag,
-                                       /*external=*/false, call.lane);
+        call.handle =
+            call.broker.OpenCommand(*call.process, call.generation, call.tag,
+                                    call.handler, {}, call.lane);
       }
       call.deferred = true;
       return call.handle;
@@ -141,6 +143,7 @@ inline void Dispatcher::RunHere(const CommandHandler& handler, Process& process,
   {
     HandlerCall call(broker_, lane, self, *yield.content);
     call.process = &process;
+    call.handler = &handler;
     call.generation = generation;
     lane.hold().Enter(process, Hold::kInlineHandler);
     const ActingOwner acting(process.owner.load(std::memory_order_relaxed));
@@ -274,15 +277,13 @@ void Dispatcher::RunInline(const CommandHandler& handler, Process& process,
 
 void Dispatcher::RunPooled(const CommandHandler& handler, Process& process,
                            const Pid& self, YieldEffect& yield, Lane& lane) {
-  const actord_completion handle =
-      broker_.Open(process, self.generation, yield.content->completion.tag,
-                   /*external=*/false, lane);
+  const actord_completion handle = broker_.OpenCommand(
+      process, self.generation, yield.content->completion.tag, &handler,
+      {.timeout_ns = TimeoutOf(yield.timeout_ns)}, lane);
   if (handle == 0) {
     Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, kTooManyInDaemon, lane);
     return;
   }
-  const uint64_t timeout_ns = TimeoutOf(yield.timeout_ns);
-  if (timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
   PostToPool(handler, self, process.owner.load(std::memory_order_relaxed),
              handle, yield.content.Take(), lane);
 }
@@ -382,9 +383,8 @@ void Dispatcher::HandOut(Process& process, const Pid& self, YieldEffect& yield,
            std::string(task.status().message()), lane);
     return;
   }
-  const actord_completion handle =
-      broker_.Open(process, self.generation, yield.content->completion.tag,
-                   /*external=*/true, lane);
+  const actord_completion handle = broker_.OpenExternal(
+      process, self.generation, yield.content->completion.tag, lane);
   if (handle == 0) {
     Refuse(process, yield, ACTORD_RESOURCE_EXHAUSTED, kTooManyInDaemon, lane);
     return;

@@ -53,30 +53,38 @@ void DurableYields::Free(YieldEffect& yield) {
   if (yield.policy) lane_.Free(yield.policy.Take());
 }
 
-actord_completion DurableYields::Open(Process& process, uint64_t tag,
-                                      bool external, uint64_t timeout_ns) {
-  const actord_completion handle =
-      broker_.Open(process, GenerationOf(process), tag, external, lane_);
+actord_completion DurableYields::OrRefuse(actord_completion handle,
+                                          Process& process, uint64_t tag) {
   if (handle == 0) {
     Refuse(process, tag, ACTORD_RESOURCE_EXHAUSTED,
            Dispatcher::kTooManyInDaemon);
-  } else if (timeout_ns != 0) {
-    broker_.SetTimeout(handle, timeout_ns);
   }
   return handle;
 }
 
+actord_completion DurableYields::OpenExternal(Process& process, uint64_t tag,
+                                              uint64_t timeout_ns) {
+  const actord_completion handle =
+      OrRefuse(broker_.OpenExternal(process, GenerationOf(process), tag, lane_),
+               process, tag);
+  if (handle != 0 && timeout_ns != 0) broker_.SetTimeout(handle, timeout_ns);
+  return handle;
+}
+
+actord_completion DurableYields::OpenCommand(Process& process, uint64_t tag,
+                                             const CommandHandler* handler,
+                                             const YieldBroker::Times& times) {
+  return OrRefuse(broker_.OpenCommand(process, GenerationOf(process), tag,
+                                      handler, times, lane_),
+                  process, tag);
+}
+
 actord_completion DurableYields::OpenCall(Process& process, uint64_t tag,
                                           const Pid& callee,
-                                          uint64_t timeout_ns,
-                                          uint64_t age_ns) {
-  const actord_completion handle = broker_.OpenCall(
-      process, GenerationOf(process), tag, callee, timeout_ns, lane_, age_ns);
-  if (handle == 0) {
-    Refuse(process, tag, ACTORD_RESOURCE_EXHAUSTED,
-           Dispatcher::kTooManyInDaemon);
-  }
-  return handle;
+                                          const YieldBroker::Times& times) {
+  return OrRefuse(broker_.OpenCall(process, GenerationOf(process), tag, callee,
+                                   times, lane_),
+                  process, tag);
 }
 
 void DurableYields::Apply(YieldEffect& yield, Process& process, const Pid& self,
@@ -130,11 +138,8 @@ void DurableYields::RunBuiltin(const Begin& begin,
                                const CommandHandler& handler,
                                YieldEffect& yield, Process& process,
                                const Pid& self) {
-  const uint64_t now_ns = durable_.NowNs();
-  uint64_t age_ns = 0;
-  if (begin.restored != nullptr) {
-    age_ns = now_ns - std::min(now_ns, begin.restored->begun_ns);
-  }
+  const uint64_t age_ns =
+      begin.restored == nullptr ? 0 : AgeOf(begin.restored->begun_ns);
   KeepTime(begin, yield);
   ActingCommand acting(durable_, {self, yield.content->completion.tag},
                        begin.record, age_ns);
@@ -224,8 +229,11 @@ void DurableYields::RunInPool(const Begin& begin, const CommandHandler& handler,
            "knows how far it came");
     return;
   }
-  const actord_completion handle =
-      Open(process, tag, /*external=*/false, begin.timeout_ns);
+  const actord_completion handle = OpenCommand(
+      process, tag, &handler,
+      {.timeout_ns = begin.timeout_ns,
+       .age_ns =
+           begin.restored == nullptr ? 0 : AgeOf(begin.restored->begun_ns)});
   if (handle == 0) return;
   CrashMark mark;
   if (begin.restored != nullptr && !handler.is_builtin()) {
@@ -263,8 +271,7 @@ void DurableYields::HandOut(const Begin& begin, YieldEffect& yield,
       task->history.worker_owner = begin.restored->worker_owner;
     }
   }
-  const actord_completion handle =
-      Open(process, tag, /*external=*/true, begin.timeout_ns);
+  const actord_completion handle = OpenExternal(process, tag, begin.timeout_ns);
   if (handle == 0) return;
   durable_.releases().After(
       begin.record,
@@ -302,7 +309,8 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
     return;
   }
   if (!IsHomePid(to)) {
-    const actord_completion handle = OpenCall(process, tag, to, timeout_ns);
+    const actord_completion handle =
+        OpenCall(process, tag, to, {.timeout_ns = timeout_ns});
     if (handle == 0) {
       lane_.Free(content);
       return;
@@ -333,7 +341,7 @@ void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,
   lane_.Free(content);
   const Posted posted = delivery_.Post(to, run, lane_);
   if (posted == Posted::kDelivered || run.first == nullptr) {
-    OpenCall(process, tag, to, timeout_ns);
+    OpenCall(process, tag, to, {.timeout_ns = timeout_ns});
     // The callee has ended in the meantime, and may not have found the call.
     if (posted != Posted::kDelivered) {
       calls_.FailLogged({self, tag}, to, nullptr, lane_);

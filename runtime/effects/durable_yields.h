@@ -33,6 +33,7 @@
 // Thread-safety: belongs to one thread that runs turns.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -118,12 +119,23 @@ class DurableYields {
                      const Pid& self, uint64_t record);
   void ResumeCall(const records::YieldImage& image, Process& process,
                   const Pid& self);
-  // Opens a record with the timeout. 0: the daemon has too many yields, and the
-  // yield is refused. OpenCall, for a call: `age_ns` as for the broker.
-  actord_completion Open(Process& process, uint64_t tag, bool external,
-                         uint64_t timeout_ns);
+  // Each opens a record, as the broker does. 0: the daemon has too many yields,
+  // and the yield is refused.
+  actord_completion OpenExternal(Process& process, uint64_t tag,
+                                 uint64_t timeout_ns);
+  actord_completion OpenCommand(Process& process, uint64_t tag,
+                                const CommandHandler* handler,
+                                const YieldBroker::Times& times);
   actord_completion OpenCall(Process& process, uint64_t tag, const Pid& callee,
-                             uint64_t timeout_ns, uint64_t age_ns = 0);
+                             const YieldBroker::Times& times);
+  // Refuses the yield if `handle` is 0, and returns `handle`.
+  actord_completion OrRefuse(actord_completion handle, Process& process,
+                             uint64_t tag);
+  // How long ago the yield began, if that was before a restart.
+  [[nodiscard]] uint64_t AgeOf(uint64_t begun_ns) const {
+    const uint64_t now_ns = durable_.NowNs();
+    return now_ns - std::min(now_ns, begun_ns);
+  }
   void Refuse(Process& process, uint64_t tag, int32_t status,
               std::string_view why) {
     dispatcher_.Refuse(process, tag, status, why, lane_);

@@ -34,9 +34,9 @@ void DurableYields::ResumeCall(const records::YieldImage& image,
                : "the process that was called has ended without a reply");
     return;
   }
-  const uint64_t now_ns = durable_.NowNs();
-  OpenCall(process, image.tag, image.callee, TimeLeft(image.deadline_ns),
-           now_ns - std::min(now_ns, image.begun_ns));
+  OpenCall(process, image.tag, image.callee,
+           {.timeout_ns = TimeLeft(image.deadline_ns),
+            .age_ns = AgeOf(image.begun_ns)});
 }
 
 void DurableYields::ResumeCommand(const records::YieldImage& image,
@@ -44,7 +44,8 @@ void DurableYields::ResumeCommand(const records::YieldImage& image,
                                   uint64_t record) {
   const uint64_t timeout_ns = TimeLeft(image.deadline_ns);
   if (durable_.IsSpawning({self, image.tag})) {
-    Open(process, image.tag, /*external=*/false, timeout_ns);
+    OpenCommand(process, image.tag, /*handler=*/nullptr,
+                {.timeout_ns = timeout_ns});
     return;
   }
   YieldEffect yield;

@@ -119,12 +119,17 @@ class Journal {
   // UNAVAILABLE: the journal has failed before that; whether they are durable
   // is unknown. OUT_OF_RANGE: `lsn` lies behind the tail.
   absl::Status AwaitDurable(uint64_t lsn);
-  // True: more than max_unsynced_bytes are not durable, or HasNoRoom. Code that
-  // can wait should begin nothing new until JournalEvents::CaughtUp, which
-  // comes when half of these bytes are free again.
+  // True: more than max_unsynced_bytes are not durable, or HasNoRoom, or
+  // HoldBack was called. Code that can wait should begin nothing new until
+  // JournalEvents::CaughtUp, which comes when half of these bytes are free
+  // again.
   [[nodiscard]] bool Behind() const {
-    return behind_.load(std::memory_order_seq_cst) || HasNoRoom();
+    return behind_.load(std::memory_order_seq_cst) || HasNoRoom() ||
+           held_back_.load(std::memory_order_seq_cst);
   }
+  // The reader of the journal is too far behind it, or is so no longer. One
+  // thread at a time.
+  void HoldBack(bool is_held_back);
   // True: the disk has no room for the next segment. The existing segments take
   // the records in flight. Becomes false by itself when there is room.
   [[nodiscard]] bool HasNoRoom() const {
@@ -148,6 +153,9 @@ class Journal {
   // Durable when it returns. No reader may be before `to`. An error of the disk
   // also calls JournalEvents::Failed. One thread at a time.
   absl::Status Trim(uint64_t to);
+  // True: the disk is short of room, so the journal gives back the segments
+  // that it can do without.
+  void SetShort(bool is_short);
   // As long as a TrimHold lives, Trim gives up nothing. Lifetime: ends before
   // the journal.
   class TrimHold {
@@ -252,9 +260,11 @@ class Journal {
   // thread after a sync, seq_cst. The commit that makes those records durable
   // comes after their Publish, so it sees the flag: nobody waits for ever.
   Atomic<bool> behind_{false};
-  // Written by the maker, seq_cst. Commit thread and maker each clear their own
-  // flag and then read the other flag, so at least one of them calls CaughtUp.
+  // Written by the maker, seq_cst. Commit thread, maker and the thread that
+  // calls HoldBack each clear their own flag and then read the other flags, so
+  // at least one of them calls CaughtUp.
   Atomic<bool> no_room_{false};
+  Atomic<bool> held_back_{false};
   // The highest position that anybody waits for. Written by the threads that
   // wait, seq_cst, before they read lingers_.
   Atomic<uint64_t> wanted_{0};

@@ -215,6 +215,12 @@ void Journal::MayHaveCaughtUp() {
   if (!Behind()) events_.CaughtUp();
 }
 
+void Journal::HoldBack(bool is_held_back) {
+  const bool was_held_back =
+      held_back_.exchange(is_held_back, std::memory_order_seq_cst);
+  if (was_held_back && !is_held_back && !Behind()) events_.CaughtUp();
+}
+
 bool Journal::WaitForSegment(uint64_t bytes) {
   while (!committer_->FindRoom(bytes)) {
     if (!options_.threads) {
@@ -253,6 +259,11 @@ void Journal::AskMaker() {
   const MutexLock lock(mutex_);
   maker_asked_ = true;
   maker_wakes_.notify_all();
+}
+
+void Journal::SetShort(bool is_short) {
+  segments_->SetShort(is_short);
+  AskMaker();
 }
 
 bool Journal::MakeOne() {

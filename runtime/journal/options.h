@@ -41,6 +41,8 @@ struct JournalOptions {
   uint64_t spare_segments = 2;
   // Room on the disk that new segments must leave free. 0: none.
   uint64_t keep_free_bytes = 0;
+  // The same for spare segments beyond `spare_segments`. 0: keep_free_bytes.
+  uint64_t keep_free_of_spares_bytes = 0;
   // False: the journal starts no thread, and its owner calls Journal::Work.
   bool threads = true;
   // The kinds of records that the journal's owner can read, besides OPENED.

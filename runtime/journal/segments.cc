@@ -1,6 +1,8 @@
 #include "runtime/journal/segments.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -14,6 +16,15 @@ namespace {
 
 // Zeros are written in pieces of at most this size.
 constexpr size_t kFillBytes = 1 << 20;
+
+// The status of a call, after its file is gone if there was no room for it: the
+// next attempt makes the file anew.
+absl::Status Undone(FileSystem& files, const std::string& path,
+                    const absl::Status& status) {
+  if (!IsNoRoom(status)) return status;
+  const absl::Status undo = files.Unlink(path);
+  return undo.ok() ? status : undo;
+}
 
 }  // namespace
 
@@ -95,7 +106,13 @@ bool Segments::HasSpares() const {
 
 bool Segments::WantsWork() const {
   const MutexLock lock(mutex_);
-  return Spares() < wanted_ || dropped_.size() > options_.spare_segments;
+  return Spares() < Wanted() || dropped_.size() > Kept() ||
+         (is_short_ && Spares() > options_.spare_segments);
+}
+
+void Segments::SetShort(bool is_short) {
+  const MutexLock lock(mutex_);
+  is_short_ = is_short;
 }
 
 Segments::Counts Segments::counts() const {
@@ -112,11 +129,16 @@ void Segments::DropBefore(uint64_t place) {
   }
 }
 
-std::shared_ptr<Segment> Segments::TakeDropped(size_t keep) {
-  const MutexLock lock(mutex_);
-  if (dropped_.size() <= keep) return nullptr;
-  std::shared_ptr<Segment> segment = std::move(dropped_.front());
-  dropped_.pop_front();
+std::shared_ptr<Segment> Segments::TakeOld(bool is_wanted) {
+  std::shared_ptr<Segment> segment;
+  if (dropped_.size() > (is_wanted ? 0 : Kept())) {
+    segment = std::move(dropped_.front());
+    dropped_.pop_front();
+  } else if (is_short_ && !list_.empty() &&
+             Spares() > options_.spare_segments) {
+    segment = std::move(list_.back());
+    list_.pop_back();
+  }
   return segment;
 }
 
@@ -129,13 +151,18 @@ absl::Status Segments::CleanUp(const Segment& segment) {
 absl::StatusOr<bool> Segments::MakeOne() {
   bool is_wanted = false;
   uint64_t place = 0;
+  uint64_t keep_free_bytes = options_.keep_free_bytes;
+  std::shared_ptr<Segment> old;
   {
     const MutexLock lock(mutex_);
     if (!list_.empty()) place = list_.back()->end();
-    is_wanted = list_.empty() || Spares() < wanted_;
+    is_wanted = list_.empty() || Spares() < Wanted();
+    if (!list_.empty() && Spares() >= options_.spare_segments) {
+      keep_free_bytes =
+          std::max(keep_free_bytes, options_.keep_free_of_spares_bytes);
+    }
+    old = TakeOld(is_wanted);
   }
-  const std::shared_ptr<Segment> old =
-      TakeDropped(is_wanted ? 0 : options_.spare_segments);
   if (!is_wanted) {
     if (old == nullptr) return false;
     if (auto status = CleanUp(*old); !status.ok()) return status;
@@ -148,7 +175,7 @@ absl::StatusOr<bool> Segments::MakeOne() {
     if (auto status = CleanUp(*old); !status.ok()) return status;
   }
   absl::StatusOr<std::shared_ptr<Segment>> made =
-      recycles ? Recycle(*old, place) : Make(place);
+      recycles ? Recycle(*old, place) : Make(place, keep_free_bytes);
   if (!made.ok()) return made.status();
   const MutexLock lock(mutex_);
   ACTORD_ASSERT(list_.empty() || list_.back()->end() == (*made)->place,
@@ -163,32 +190,28 @@ absl::StatusOr<bool> Segments::MakeOne() {
   return true;
 }
 
-absl::Status Segments::CheckSpace() const {
-  if (options_.keep_free_bytes == 0) return absl::OkStatus();
+absl::Status Segments::CheckSpace(uint64_t keep_free_bytes) const {
+  if (keep_free_bytes == 0) return absl::OkStatus();
   const absl::StatusOr<DiskSpace> space = options_.files->Space(folder_);
   if (!space.ok()) return space.status();
-  if (space->available >= options_.segment_bytes + options_.keep_free_bytes) {
+  if (space->available >= options_.segment_bytes + keep_free_bytes) {
     return absl::OkStatus();
   }
   return absl::ResourceExhaustedError(absl::StrCat(
       folder_, ": a segment of ", options_.segment_bytes, " bytes would leave ",
-      "less than ", options_.keep_free_bytes, " bytes free"));
+      "less than ", keep_free_bytes, " bytes free"));
 }
 
-absl::StatusOr<std::shared_ptr<Segment>> Segments::Make(uint64_t place) {
-  if (auto status = CheckSpace(); !status.ok()) return status;
+absl::StatusOr<std::shared_ptr<Segment>> Segments::Make(
+    uint64_t place, uint64_t keep_free_bytes) {
+  if (auto status = CheckSpace(keep_free_bytes); !status.ok()) return status;
   const std::string unfinished =
       absl::StrCat(folder_, "/", SegmentName(place), ToAbsl(kUnfinishedSuffix));
   absl::StatusOr<std::unique_ptr<File>> file =
       options_.files->Open(unfinished, OpenMode::kCreate);
   if (!file.ok()) return file.status();
   if (auto status = Fill(**file); !status.ok()) {
-    if (IsNoRoom(status)) {
-      if (auto undo = options_.files->Unlink(unfinished); !undo.ok()) {
-        return undo;
-      }
-    }
-    return status;
+    return Undone(*options_.files, unfinished, status);
   }
   return Complete(*std::move(file), unfinished, place);
 }
@@ -196,11 +219,13 @@ absl::StatusOr<std::shared_ptr<Segment>> Segments::Make(uint64_t place) {
 absl::Status Segments::Fill(File& file) {
   const uint64_t bytes = options_.segment_bytes;
   if (auto status = file.Allocate(bytes); !status.ok()) return status;
-  const std::string zeros(std::min<uint64_t>(kFillBytes, bytes), '\0');
-  for (uint64_t offset = 0; offset < bytes; offset += zeros.size()) {
-    const uint64_t count = std::min<uint64_t>(zeros.size(), bytes - offset);
+  // From the system, whose zero pages take no memory. Kept for good.
+  static const void* const zeros = std::calloc(1, kFillBytes);
+  if (zeros == nullptr) throw std::bad_alloc();
+  for (uint64_t offset = 0; offset < bytes; offset += kFillBytes) {
+    const uint64_t count = std::min<uint64_t>(kFillBytes, bytes - offset);
     if (auto status =
-            file.Write(offset, std::string_view(zeros).substr(0, count));
+            file.Write(offset, {static_cast<const char*>(zeros), count});
         !status.ok()) {
       return status;
     }
@@ -216,7 +241,7 @@ absl::StatusOr<std::shared_ptr<Segment>> Segments::Recycle(const Segment& old,
   // still says that the file is before the journal's beginning.
   if (auto status = options_.files->Rename(old.path, unfinished);
       !status.ok()) {
-    return status;
+    return Undone(*options_.files, old.path, status);
   }
   absl::StatusOr<std::unique_ptr<File>> file =
       options_.files->Open(unfinished, OpenMode::kReadWrite);
@@ -232,16 +257,13 @@ absl::StatusOr<std::shared_ptr<Segment>> Segments::Complete(
   segment->bytes = options_.segment_bytes;
   const std::string header =
       EncodeSegmentHeader({store_, place, segment->bytes});
-  if (auto status = file->Write(0, header); !status.ok()) return status;
-  if (auto status = file->SyncData(); !status.ok()) return status;
+  absl::Status status = file->Write(0, header);
+  if (status.ok()) status = file->SyncData();
+  if (status.ok()) status = options_.files->Rename(unfinished, segment->path);
+  if (!status.ok()) return Undone(*options_.files, unfinished, status);
   segment->file = std::move(file);
-  if (auto status = options_.files->Rename(unfinished, segment->path);
-      !status.ok()) {
-    return status;
-  }
-  if (auto status = options_.files->SyncDirectory(folder_); !status.ok()) {
-    return status;
-  }
+  status = options_.files->SyncDirectory(folder_);
+  if (!status.ok()) return status;
   return segment;
 }
 

@@ -14,6 +14,8 @@
 // and the sync need not write an inode. Old groups are recognised by their
 // places.
 //
+// The last spare segments may go again: (2) needs one of them.
+//
 // Thread-safety: any thread; MakeOne by one thread at a time. The lock is held
 // for changes of the list, never for a call of the file system.
 #pragma once
@@ -77,6 +79,9 @@ class Segments {
   [[nodiscard]] bool HasSpares() const;
   // True: MakeOne has something to do.
   [[nodiscard]] bool WantsWork() const;
+  // True: the disk is short of room, so MakeOne removes the spare segments
+  // beyond JournalOptions::spare_segments, and keeps no others for reuse.
+  void SetShort(bool is_short);
 
   // ---- Trimming ----------------------------------------------------------
   // The oldest segment.
@@ -94,12 +99,21 @@ class Segments {
   [[nodiscard]] size_t Spares() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return list_.size() - 1 - current_;
   }
-  // The oldest segment that has left the list, if there are more than `keep`;
-  // or null.
-  std::shared_ptr<Segment> TakeDropped(size_t keep);
+  [[nodiscard]] size_t Wanted() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return is_short_ ? options_.spare_segments : wanted_;
+  }
+  // How many segments that have left the list are kept for reuse.
+  [[nodiscard]] size_t Kept() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return is_short_ ? 0 : options_.spare_segments;
+  }
+  // A file that is to be removed, or that the next segment is made of if
+  // `is_wanted`; null: there is none.
+  std::shared_ptr<Segment> TakeOld(bool is_wanted)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status CleanUp(const Segment& segment);
-  absl::StatusOr<std::shared_ptr<Segment>> Make(uint64_t place);
-  [[nodiscard]] absl::Status CheckSpace() const;
+  absl::StatusOr<std::shared_ptr<Segment>> Make(uint64_t place,
+                                                uint64_t keep_free_bytes);
+  [[nodiscard]] absl::Status CheckSpace(uint64_t keep_free_bytes) const;
   absl::StatusOr<std::shared_ptr<Segment>> Recycle(const Segment& old,
                                                    uint64_t place);
   absl::Status Fill(File& file);
@@ -121,6 +135,7 @@ class Segments {
   std::deque<std::shared_ptr<Segment>> dropped_ ABSL_GUARDED_BY(mutex_);
   // Wanted number of spare segments.
   size_t wanted_ ABSL_GUARDED_BY(mutex_);
+  bool is_short_ ABSL_GUARDED_BY(mutex_) = false;
   // Time at which the current segment was entered.
   uint64_t entered_ns_ ABSL_GUARDED_BY(mutex_);
   Counts counts_ ABSL_GUARDED_BY(mutex_);

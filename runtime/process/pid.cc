@@ -41,7 +41,8 @@ absl::StatusOr<Pid> ParsePid(std::string_view text) {
   return InvalidField(
       "pid", reason::kInvalidPid,
       absl::StrCat(Quote(text),
-                   " is not a PID; one looks like 1.5f3a90c2.2a.1"));
+                   " is not a PID; one looks like 1.5f3a90c2.2a.1, and a name "
+                   "begins with @"));
 }
 
 size_t CopyPidText(const actord_pid& pid, char* text) {

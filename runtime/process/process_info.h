@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/process/listed/labels.h"
+#include "runtime/process/listed/outside_caller.h"
 #include "runtime/process/owner.h"
 #include "runtime/process/pid.h"
 #include "runtime/process/priority.h"
@@ -92,19 +93,25 @@ struct NamePage {
 // A call to a process that has no answer yet.
 struct PendingCall {
   // The process that waits for the answer. Empty: a program outside waits, and
-  // the other fields about the caller are not set.
+  // the next five fields are not set.
   Pid caller = {};
   Owner owner = Owner::kNobody;
   std::string caller_type = {};
   std::string caller_name = {};  // one of its names; "": it has none
   ProcessState caller_state = ProcessState::kReady;
   uint64_t caller_yields = 0;  // outstanding, calls included
+  // The program outside. nullopt: a process waits, or the program is not known,
+  // or has an owner that the asker does not see.
+  std::optional<OutsideCaller> outside = {};
   // The process that owes the answer. If the asker does not see the process, or
-  // it has just ended, only its PID is set.
+  // it has just ended, only its PID is set. Empty: a command owes the answer.
   Pid callee = {};
   std::string callee_type = {};
   std::string callee_name = {};
   std::optional<ProcessState> callee_state = {};
+  // The command of a plugin, or of the daemon itself.
+  std::string command = {};
+  std::string plugin = {};
   uint64_t begun_unix_ns = 0;
   uint64_t deadline_unix_ns = 0;  // 0: none, or it is not known
 };
@@ -114,6 +121,9 @@ struct CallFilter {
   Pid callee;  // empty: any
   // Only calls that began at this time or before.
   uint64_t begun_until_unix_ns = UINT64_MAX;
+  // Also commands that run in the daemon. Those of the daemon itself, which are
+  // mostly timers, only with a caller.
+  bool with_commands = false;
   // Only calls of processes that `by` sees, and calls from outside to processes
   // that `by` sees.
   Owner by = Owner::kAny;

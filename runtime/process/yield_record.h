@@ -51,8 +51,9 @@ struct alignas(64) YieldRecord {
   uint32_t next = kNoYieldSlot;
   uint32_t previous = kNoYieldSlot;
 
-  // Of a call, for people who look at it; otherwise of an earlier call. Open
-  // writes these fields as the fields above.
+  // Of a call or a command, for people who look at it. The functions that open
+  // these yields write the fields as the fields above. A command has the
+  // address of its handler in place of the callee (yield_broker_calls.cc).
   AtomicPid callee;
   std::atomic<uint64_t> call_times{0};  // CallTimes
 };

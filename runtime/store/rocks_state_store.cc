@@ -21,10 +21,13 @@
 namespace actord::runtime {
 namespace {
 
-absl::Status StatusOf(const rocksdb::Status& status, std::string_view what) {
+// `directory`: of the database. RocksDB does not always name the file.
+absl::Status StatusOf(const rocksdb::Status& status,
+                      const std::string& directory, std::string_view what) {
   if (status.ok()) return absl::OkStatus();
   const std::string text =
-      absl::StrCat("state store: ", std::string(what), ": ", status.ToString());
+      absl::StrCat("state store ", directory, ": ", std::string(what), ": ",
+                   status.ToString());
   if (status.IsNoSpace()) return absl::ResourceExhaustedError(text);
   if (status.IsCorruption()) return absl::DataLossError(text);
   return absl::InternalError(text);
@@ -85,7 +88,7 @@ absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::Open(
         absl::StrCat("state store: another program has ", options.directory,
                      ": ", status.ToString()));
   }
-  if (!status.ok()) return StatusOf(status, "open");
+  if (!status.ok()) return StatusOf(status, options.directory, "open");
   return std::unique_ptr<RocksStateStore>(new RocksStateStore(
       std::unique_ptr<rocksdb::DB>(db), options.await_room));
 }
@@ -99,7 +102,7 @@ absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::OpenToRead(
   options.create_if_missing = false;
   const rocksdb::Status status =
       rocksdb::DB::OpenForReadOnly(options, directory, &db);
-  if (!status.ok()) return StatusOf(status, "open");
+  if (!status.ok()) return StatusOf(status, directory, "open");
   return std::unique_ptr<RocksStateStore>(
       new RocksStateStore(std::unique_ptr<rocksdb::DB>(db), nullptr));
 }
@@ -107,20 +110,20 @@ absl::StatusOr<std::unique_ptr<RocksStateStore>> RocksStateStore::OpenToRead(
 absl::Status RocksStateStore::Copy(const std::string& directory) {
   rocksdb::Checkpoint* made = nullptr;
   rocksdb::Status status = rocksdb::Checkpoint::Create(db_.get(), &made);
-  if (!status.ok()) return StatusOf(status, "copy");
+  if (!status.ok()) return StatusOf(status, directory, "copy");
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
   // Files that never change become hard links, so a copy takes no room.
   status = checkpoint->CreateCheckpoint(directory, /*log_size_for_flush=*/0);
-  return StatusOf(status, "copy");
+  return StatusOf(status, directory, "copy");
 }
 
 absl::Status RocksStateStore::RemoveCopy(const std::string& directory) {
-  return StatusOf(rocksdb::DestroyDB(directory, rocksdb::Options()),
+  return StatusOf(rocksdb::DestroyDB(directory, rocksdb::Options()), directory,
                   "remove the copy");
 }
 
 absl::Status RocksStateStore::VerifyFiles() {
-  return StatusOf(db_->VerifyChecksum(), "verify");
+  return StatusOf(db_->VerifyChecksum(), db_->GetName(), "verify");
 }
 
 absl::StatusOr<std::optional<std::string>> RocksStateStore::Get(
@@ -129,7 +132,7 @@ absl::StatusOr<std::optional<std::string>> RocksStateStore::Get(
   const rocksdb::Status status =
       db_->Get(rocksdb::ReadOptions(), SliceOf(key), &value);
   if (status.IsNotFound()) return std::optional<std::string>();
-  if (!status.ok()) return StatusOf(status, "read");
+  if (!status.ok()) return StatusOf(status, db_->GetName(), "read");
   return std::optional<std::string>(std::move(value));
 }
 
@@ -140,12 +143,12 @@ absl::Status RocksStateStore::Write(std::span<const StateWrite> writes) {
         write.value.has_value()
             ? batch.Put(SliceOf(write.key), SliceOf(*write.value))
             : batch.Delete(SliceOf(write.key));
-    if (!status.ok()) return StatusOf(status, "batch");
+    if (!status.ok()) return StatusOf(status, db_->GetName(), "batch");
   }
   rocksdb::WriteOptions options;
   options.disableWAL = true;
   return StatusOf(OnceThereIsRoom([&] { return db_->Write(options, &batch); }),
-                  "write");
+                  db_->GetName(), "write");
 }
 
 rocksdb::Status RocksStateStore::OnceThereIsRoom(
@@ -164,7 +167,7 @@ absl::Status RocksStateStore::Flush() {
   options.wait = true;
   options.allow_write_stall = true;
   return StatusOf(OnceThereIsRoom([&] { return db_->Flush(options); }),
-                  "flush");
+                  db_->GetName(), "flush");
 }
 
 absl::Status RocksStateStore::Scan(std::string_view first,
@@ -176,7 +179,7 @@ absl::Status RocksStateStore::Scan(std::string_view first,
   for (entry->Seek(SliceOf(first)); entry->Valid(); entry->Next()) {
     if (!use(ViewOf(entry->key()), ViewOf(entry->value()))) break;
   }
-  return StatusOf(entry->status(), "scan");
+  return StatusOf(entry->status(), db_->GetName(), "scan");
 }
 
 }  // namespace actord::runtime

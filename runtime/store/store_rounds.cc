@@ -1,5 +1,6 @@
 #include "runtime/store/store_rounds.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -7,22 +8,25 @@
 
 namespace actord::runtime {
 
-absl::Status StoreRounds::CatchUp() {
+absl::Status StoreRounds::CatchUp(uint64_t max_bytes) {
   const uint64_t from = applier_.applied();
-  if (from < journal_.FirstLsn() || from > journal_.DurableLsn()) {
+  const uint64_t durable = journal_.DurableLsn();
+  if (from < journal_.FirstLsn() || from > durable) {
     return absl::DataLossError(absl::StrCat(
         "state store: it stands for the records before position ", from,
         ", but the journal holds positions ", journal_.FirstLsn(), " to ",
-        journal_.DurableLsn(), ": files of the store are missing or mixed"));
+        durable, ": files of the store are missing or mixed"));
   }
+  const uint64_t end = from + std::min(max_bytes, durable - from);
   JournalReader reader = journal_.Read(from);
-  for (;;) {
+  while (applier_.applied() < end) {
     const absl::StatusOr<bool> more = reader.Next();
     if (!more.ok()) return more.status();
-    if (!*more) return applier_.Commit();
+    if (!*more) break;
     absl::Status status = applier_.Apply(reader.record());
     if (!status.ok()) return status;
   }
+  return applier_.Commit();
 }
 
 absl::Status StoreRounds::EndRound() {

@@ -18,9 +18,12 @@ class StoreRounds {
   StoreRounds(Journal& journal, JournalApplier& applier)
       : journal_(journal), applier_(applier) {}
 
-  // Applies every record that is durable now, and commits. DATA_LOSS: the
-  // journal does not begin where the store ends, or ends before it.
-  absl::Status CatchUp();
+  // Applies every record that is durable when it is called, but not much more
+  // than `max_bytes` of them, and commits. Records that become durable
+  // meanwhile are left for the next call, so that a flood of them does not keep
+  // a round from its end. DATA_LOSS: the journal does not begin where the store
+  // ends, or ends before it.
+  absl::Status CatchUp(uint64_t max_bytes = UINT64_MAX);
   // Ends the round: appends a CHECKPOINT, unless the journal is behind, and
   // trims the journal. When it returns, the store is durable.
   absl::Status EndRound();

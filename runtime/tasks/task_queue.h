@@ -54,6 +54,7 @@ class TaskQueue {
   // The length to which a part of an error's text is cut. It leaves room for
   // the words around that part.
   static constexpr size_t kMaxTextBytes = 1024;
+  static constexpr size_t kMaxCounted = 4096;
 
   // `policies`: see PolicyFor.
   explicit TaskQueue(std::vector<WorkPolicy> policies);
@@ -91,6 +92,9 @@ class TaskQueue {
 
   // Whether a worker is subscribed to the command of the task.
   [[nodiscard]] bool HasWorker(const YieldToken& token) const;
+  // The number of tasks to whose commands no worker is subscribed, among the
+  // first kMaxCounted commands.
+  [[nodiscard]] size_t CountUnserved() const;
 
   RemoteWorkerId Open(const std::vector<std::string>& patterns,
                       std::string name, Owner owner, uint64_t now_unix_ns = 0);

@@ -41,6 +41,19 @@ bool TaskQueue::HasWorker(const YieldToken& token) const {
   return has_worker;
 }
 
+size_t TaskQueue::CountUnserved() const {
+  size_t unserved = 0;
+  size_t counted = 0;
+  for (const auto& [name, command] : commands_) {
+    if (counted++ == kMaxCounted) break;
+    bool has_worker = false;
+    ForEachPattern(*command,
+                   [&has_worker](const Pattern&) { has_worker = true; });
+    if (!has_worker) unserved += command->tasks;
+  }
+  return unserved;
+}
+
 TaskQueue::Pattern& TaskQueue::PatternOf(const std::string& text) {
   std::unique_ptr<Pattern>& pattern = patterns_[text];
   if (pattern != nullptr) return *pattern;

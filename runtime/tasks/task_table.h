@@ -121,6 +121,7 @@ class TaskTable final : public RemoteTasks {
   struct WorkStats {
     size_t workers = 0;
     size_t leased = 0;
+    size_t unserved = 0;  // TaskQueue::CountUnserved
   };
   [[nodiscard]] WorkStats work_stats() const;
 

@@ -212,7 +212,7 @@ uint64_t TaskTable::HandleDue() {
 
 TaskTable::WorkStats TaskTable::work_stats() const {
   const MutexLock lock(mutex_);
-  return {work_.workers(), work_.leased()};
+  return {work_.workers(), work_.leased(), work_.CountUnserved()};
 }
 
 }  // namespace actord::runtime

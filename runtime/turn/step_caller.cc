@@ -56,9 +56,11 @@ void StepCaller::Step(Process& process, const Turn& turn,
   CallStep(process, events.data(), events.size());
 }
 
-void StepCaller::InitAgain(Process& process, const Turn& turn) {
+void StepCaller::InitAgain(Process& process, const Turn& turn,
+                           uint64_t uncounted) {
   input_.life_after_step =
-      uint64_t{1} << 63 | process.steps.load(std::memory_order_relaxed);
+      uint64_t{1} << 63 |
+      (process.steps.load(std::memory_order_relaxed) - uncounted);
   Init(process, turn);
   input_.life_after_step = 0;
 }

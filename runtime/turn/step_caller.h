@@ -60,12 +60,16 @@ class StepCaller {
   // Step.)
   [[gnu::always_inline]] void Init(Process& process, const Turn& turn);
   // Init for a process that begins again, with the arguments of continue_as.
-  [[gnu::noinline]] void InitAgain(Process& process, const Turn& turn);
+  // `uncounted`: as for Step.
+  [[gnu::noinline]] void InitAgain(Process& process, const Turn& turn,
+                                   uint64_t uncounted = 0);
   // Calls Step with the events of `batch`, at most Inbox::kMaxEvents. (Inlined:
   // every step passes through it, and GCC inlines without being told only what
-  // has one caller.)
+  // has one caller.) `uncounted`: how many steps of the process have no number.
+  // The number of this step is Process::steps - uncounted + 1.
   [[gnu::always_inline]] void Step(Process& process, const Turn& turn,
-                                   std::span<Envelope* const> batch);
+                                   std::span<Envelope* const> batch,
+                                   uint64_t uncounted = 0);
   // Calls Step with events that are in no mailbox.
   void Step(Process& process, const Turn& turn,
             std::span<const actord_event* const> events);
@@ -240,7 +244,8 @@ inline void StepCaller::CallStep(Process& process,
 }
 
 inline void StepCaller::Step(Process& process, const Turn& turn,
-                             std::span<Envelope* const> batch) {
+                             std::span<Envelope* const> batch,
+                             uint64_t uncounted) {
   const size_t count = batch.size();
   if (count == 1) [[likely]] {
     WriteEvent(process, *batch[0], events_[0]);
@@ -252,7 +257,8 @@ inline void StepCaller::Step(Process& process, const Turn& turn,
     BeginNotes();
   }
   WillWrite(process.state);
-  FillInput(process, turn, process.steps.load(std::memory_order_relaxed) + 1);
+  FillInput(process, turn,
+            process.steps.load(std::memory_order_relaxed) - uncounted + 1);
   if (input_.events.size() != count) {
     input_.events = {event_pointers_.data(), count};
   }

@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "runtime/delivery/delivery.h"
 #include "runtime/delivery/durable_log.h"
+#include "runtime/process/catalog.h"
 #include "runtime/scheduler/lane.h"
 #include "runtime/scheduler/scheduler.h"
 #include "runtime/settings/limits.h"
@@ -48,33 +49,41 @@ class YieldBroker {
               Delivery& delivery, TaskTable& tasks, DurableLog* log,
               const LiveLimits& limits, size_t capacity, size_t lanes);
 
-  // Opens a record for a yield of `process`. 0: the daemon has too many yields.
-  // For a call: OpenCall.
-  actord_completion Open(Process& process, uint32_t generation, uint64_t tag,
-                         bool external, Lane& lane) {
-    const uint32_t slot = Prepare(
-        process, generation, tag,
-        external ? YieldRecord::Kind::kExternal : YieldRecord::Kind::kCommand,
-        lane);
+  // Opens a record for a yield of `process` that a remote worker carries out.
+  // 0: the daemon has too many yields.
+  actord_completion OpenExternal(Process& process, uint32_t generation,
+                                 uint64_t tag, Lane& lane) {
+    const uint32_t slot =
+        Prepare(process, generation, tag, YieldRecord::Kind::kExternal, lane);
     return slot == kNoYieldSlot ? 0 : MakePending(slot);
   }
-  // Open for a call to `callee`, and SetTimeout unless `timeout_ns` is 0.
-  // `age_ns`: how long ago the call began, for a call that was made before a
-  // restart.
+  // How long a yield may take; 0: for ever. `age_ns`: how long ago it began, if
+  // that was before a restart.
+  struct Times {
+    uint64_t timeout_ns = 0;
+    uint64_t age_ns = 0;
+  };
+  // The same for a command of the daemon or of a plugin, and SetTimeout.
+  // `handler`: lives for good (Catalog); null: not known.
+  actord_completion OpenCommand(Process& process, uint32_t generation,
+                                uint64_t tag, const CommandHandler* handler,
+                                const Times& times, Lane& lane);
+  // The same for a call to `callee`.
   actord_completion OpenCall(Process& process, uint32_t generation,
                              uint64_t tag, const Pid& callee,
-                             uint64_t timeout_ns, Lane& lane,
-                             uint64_t age_ns = 0);
-  // A call that has no answer yet.
+                             const Times& times, Lane& lane);
+  // A call, or a command of the daemon or of a plugin, without an answer.
   struct OpenedCall {
     Pid caller;
-    Pid callee;
+    Pid callee;                               // empty: it is a command
+    const CommandHandler* command = nullptr;  // null: it is a call
     CallTimes times;
   };
-  // Calls `use` with each call whose record is in a slot from `first` on, until
-  // `use` returns false: then returns that slot. Examines at most `max_slots`
-  // slots, and returns the next one; 0: the records end before. Any thread.
-  uint32_t ForEachCall(uint32_t first, uint32_t max_slots,
+  // Calls `use` with each call, and with each command if `with_commands`, whose
+  // record is in a slot from `first` on, until `use` returns false: then
+  // returns that slot. Examines at most `max_slots` slots, and returns the next
+  // one; 0: the records end before. Any thread.
+  uint32_t ForEachCall(uint32_t first, uint32_t max_slots, bool with_commands,
                        absl::FunctionRef<bool(const OpenedCall&)> use) const;
   // Completes the yield as DEADLINE_EXCEEDED after `timeout_ns`, unless it has
   // ended by then.
@@ -187,6 +196,9 @@ class YieldBroker {
   uint32_t Prepare(Process& process, uint32_t generation, uint64_t tag,
                    YieldRecord::Kind kind, Lane& lane);
   actord_completion MakePending(uint32_t slot);
+  // Makes a call or a command pending, and sets its timeout.
+  actord_completion MakeWaiting(uint32_t slot, const Pid& callee,
+                                const Times& times);
   [[nodiscard]] static bool IsExternal(const YieldRecord& record) {
     return record.kind.load(std::memory_order_relaxed) ==
            YieldRecord::Kind::kExternal;

@@ -102,6 +102,12 @@ TEST_F(TokenFile, IsCheckedByItsDescriptor) {
               HasSubstr("has mode 0644"));
 }
 
+TEST_F(TokenFile, TokenFileOfAClientIsToldApart) {
+  const std::string why = FileComplaint(Write(TokenText(1) + "\n"));
+  EXPECT_THAT(why, HasSubstr(":1: the text of a token: this is the token file "
+                             "of a client; a file of tokens has the hashes"));
+}
+
 TEST_F(TokenFile, ErrorsNameFileAndLine) {
   EXPECT_EQ(FileComplaint(Write("\n[[token]]\nrole = \"x\"\n")),
             PathOf("tokens.toml") +

@@ -92,7 +92,7 @@ MAY_INCLUDE = [
     ("runtime/store_tools/", SYSTEM | {"absl", "runtime", "openssl"}),
     ("runtime/store/", SYSTEM | {"abi", "sdk", "text", "absl", "runtime", "rocksdb"}),
     ("runtime/", SYSTEM | {"abi", "sdk", "text", "rules", "absl", "runtime"}),
-    ("daemon/tls/", SYSTEM | RPC | {"text", "runtime", "daemon", "openssl"}),
+    ("daemon/tls/", SYSTEM | RPC | {"text", "identity", "runtime", "daemon", "openssl"}),
     ("daemon/links/", SYSTEM | RPC | {"text", "identity", "runtime", "daemon", "openssl"}),
     ("daemon/admin/", SYSTEM | {"absl", "runtime", "daemon", "json", "boost"}),
     ("daemon/spans/", SYSTEM | RPC | {"otlp", "text", "runtime", "daemon", "boost"}),

@@ -43,13 +43,16 @@ class InstalledManual(unittest.TestCase):
                    "-DCMAKE_INSTALL_LOCAL_ONLY=1", "-P",
                    BUILD / "packaging/cmake_install.cmake")
         cls.man = cls.root / "share/man"
+        cls.of_commands = sorted(str(page.relative_to(cls.man)) for page in
+                                 (cls.man / "man1").glob("actorctl-*.1"))
+        cls.pages = [*sum(PAGES.values(), []), *cls.of_commands]
 
     def rendered(self, page):
         """The text that man shows, in very long lines."""
         return output("man", "-l", self.man / page).stdout
 
     def test_pages_have_no_mistakes(self):
-        for page in sum(PAGES.values(), []):
+        for page in self.pages:
             with self.subTest(page=page):
                 for width in ("80", "1000"):
                     done = output("man", "--warnings", "-l", "-Tutf8", "-Z",
@@ -61,7 +64,7 @@ class InstalledManual(unittest.TestCase):
                 self.assertEqual(lint.stdout + lint.stderr, "")
 
     def test_pages_are_found_by_their_names(self):
-        for page in sum(PAGES.values(), []):
+        for page in self.pages:
             with self.subTest(page=page):
                 whatis = output("lexgrog", self.man / page).stdout
                 name = page.split("/")[1].rsplit(".", 1)[0]
@@ -91,6 +94,24 @@ class InstalledManual(unittest.TestCase):
                 of_section = page.split(f" {section} ", 1)[1]
                 self.assertRegex(of_section, rf"\b{key} = .*? Default: {re.escape(default)}\.")
         self.assertGreater(keys, 80)
+
+    def test_each_command_has_a_page(self):
+        text = output(BUILD / "bin/actorctl", "--help").stdout
+        names = set(re.findall(r"^  ([a-z][a-z-]*)  ", text.split("\nEnvironment:")[0],
+                               re.M))
+        self.assertGreater(len(names), 30)
+        self.assertEqual({f"man1/actorctl-{name}.1" for name in names},
+                         set(self.of_commands))
+        others = self.rendered("man1/actorctl.1").split("SEE ALSO")[1]
+        for name in names:
+            with self.subTest(name=name):
+                page = words_of(self.rendered(f"man1/actorctl-{name}.1"))
+                self.check_command(page, (name,))
+                self.assertIn(f"actorctl-{name}(1)", others)
+
+    def test_page_of_a_command_is_found_by_two_words(self):
+        path = output("man", "-w", "actorctl", "submit", MANPATH=str(self.man)).stdout
+        self.assertEqual(pathlib.Path(path.strip()).name, "actorctl-submit.1")
 
     def check_command(self, page, words):
         """Compares a command, and those below it, with the page."""

@@ -135,6 +135,7 @@ class Packages(unittest.TestCase):
                            "/usr/share/actord/prometheus/actord.rules.yml",
                            "/usr/share/doc/actord/sdk/reference.md"],
                 "actorctl": ["/usr/bin/actorctl", "/usr/share/man/man1/actorctl.1.gz",
+                             "/usr/share/man/man1/actorctl-submit.1.gz",
                              "/usr/share/bash-completion/completions/actorctl",
                              "/usr/share/zsh/vendor-completions/_actorctl",
                              "/usr/share/fish/vendor_completions.d/actorctl.fish"],

@@ -20,8 +20,8 @@ STORE_MUTANTS = {
         "a failed sync is repeated"),
     "NO_DIRECTORY_SYNC": (
         "runtime/journal/segments.cc",
-        "  if (auto status = options_.files->SyncDirectory(folder_); !status.ok()) {\n"
-        "    return status;\n  }\n  return segment;",
+        "  status = options_.files->SyncDirectory(folder_);\n"
+        "  if (!status.ok()) return status;\n  return segment;",
         "  return segment;", "the name of a new segment is not synced"),
     "NO_REWRITE": (
         "runtime/journal/recovery.cc",
@@ -46,6 +46,14 @@ STORE_MUTANTS = {
         "  if (durable_ == nullptr || ReasonOf(status) != reason::kNameTaken) {\n",
         "  if (true) {\n",
         "a client is told of the holder of a name before that is durable"),
+    "QUERY_THAT_CHANGES": (
+        "runtime/durable_turn/durable_step.cc",
+        "before == after &&\n", "\n",
+        "a step that changes the state passes for a query"),
+    "QUERY_AT_ONCE": (
+        "runtime/durable_turn/durable_step.cc",
+        "    position = durable().LastPosition();\n", "    position = 0;\n",
+        "a query shows a state that is not durable"),
     "STARTED_AT_ONCE": (
         "runtime/durable_turn/durable_turn.cc",
         "      position,\n      [&log = shared_.lifecycle_log, &process,",
@@ -132,9 +140,9 @@ STORE_MUTANTS = {
         "    --place;\n  }\n",
         "", "what waits for the disk is not sorted by position"),
     "EARLY_AFTER_RESTART": (
-        "runtime/effects/durable_yields.cc",
-        "    age_ns = now_ns - std::min(now_ns, begin.restored->begun_ns);\n",
-        "    age_ns = 2 * (now_ns - std::min(now_ns, begin.restored->begun_ns));\n",
+        "runtime/effects/durable_yields.h",
+        "    return now_ns - std::min(now_ns, begun_ns);\n",
+        "    return 2 * (now_ns - std::min(now_ns, begun_ns));\n",
         "a timer counts the time before a restart twice"),
     "TIMER_AGAIN": (
         "runtime/store/journal_applier_steps.cc",
@@ -175,11 +183,11 @@ STORE_MUTANTS = {
         "what a process hands on to its next life is lost in a restart"),
     "EFFECT_FIRST": (
         "runtime/durable_turn/durable_step.cc",
-        "    position = durable().Append(step);\n",
-        "    durable_applier_.Apply(record, process, caller_.input().self, state,\n"
-        "                           durable().store().journal().Tail());\n"
-        "    FailPoint();\n"
-        "    position = durable().Append(step);\n",
+        "  absl::StatusOr<uint64_t> position = durable().Append(step);\n",
+        "  durable_applier_.Apply(caller_.record(), process, caller_.input().self,\n"
+        "                         state, durable().store().journal().Tail());\n"
+        "  FailPoint();\n"
+        "  absl::StatusOr<uint64_t> position = durable().Append(step);\n",
         "what a step does is carried out before its record is reserved"),
     "HANDED_ON_NO_LETTERS": (
         "runtime/store/journal_applier_steps.cc",

@@ -48,7 +48,7 @@ class SimulatedFile final : public File {
     if (offset >= inode_->cache.size()) return 0;
     const size_t count =
         std::min<uint64_t>(bytes, inode_->cache.size() - offset);
-    inode_->cache.copy(into, count, offset);
+    inode_->cache.Read(offset, count, into);
     return count;
   }
   absl::Status SyncData() override {
@@ -287,10 +287,10 @@ absl::StatusOr<size_t> SimulatedDisk::WriteTo(Inode& inode,
   }
   if (count > 0) {
     if (offset + count > inode.cache.size()) {
-      inode.cache.resize(offset + count, '\0');
+      inode.cache.Resize(offset + count);
       inode.metadata_dirty = true;
     }
-    inode.cache.replace(offset, count, bytes.substr(0, count));
+    inode.cache.Write(offset, bytes.substr(0, count));
     inode.has_dirty = true;
     const uint64_t last = (offset + count - 1) / kSectorBytes;
     if (inode.sectors.size() <= last) inode.sectors.resize(last + 1);
@@ -314,14 +314,14 @@ absl::Status SimulatedDisk::SyncInode(Inode& inode, const std::string& path) {
   }
   if (crashes && Coin()) return Crashed();
   if (inode.metadata_dirty) ++syncs_with_metadata_;
-  inode.disk.resize(inode.cache.size(), '\0');
+  inode.disk.Resize(inode.cache.size());
   for (uint64_t sector = 0; sector < inode.sectors.size(); ++sector) {
     const uint64_t at = sector * kSectorBytes;
     if ((inode.sectors[sector] & kDirty) == 0 || at >= inode.cache.size()) {
       continue;
     }
-    inode.disk.replace(at, std::min(kSectorBytes, inode.cache.size() - at),
-                       inode.cache, at, kSectorBytes);
+    inode.disk.CopyFrom(inode.cache, at,
+                        std::min(kSectorBytes, inode.cache.size() - at));
   }
   MarkClean(inode);
   return crashes ? Crashed() : absl::OkStatus();
@@ -338,7 +338,7 @@ absl::Status SimulatedDisk::AllocateIn(Inode& inode, const std::string& path,
     if (UsedBytes() + bytes - inode.cache.size() > capacity_) {
       return IoError(ENOSPC, "fallocate", path);
     }
-    inode.cache.resize(bytes, '\0');
+    inode.cache.Resize(bytes);
     inode.metadata_dirty = true;
   }
   return crashes ? Crashed() : absl::OkStatus();

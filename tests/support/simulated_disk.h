@@ -26,6 +26,7 @@
 #include "runtime/files/file_system.h"
 #include "runtime/system/mutex.h"
 #include "runtime/system/random.h"
+#include "tests/support/sparse_bytes.h"
 
 namespace actord::runtime {
 
@@ -105,7 +106,7 @@ class SimulatedDisk final : public FileSystem {
   // The full paths of all files, as a program sees them.
   [[nodiscard]] std::vector<std::string> Files() const;
   [[nodiscard]] std::string Contents(const std::string& path) const;
-  void SetContents(const std::string& path, std::string contents);
+  void SetContents(const std::string& path, const std::string& contents);
 
   // ---- FileSystem --------------------------------------------------------
 
@@ -129,8 +130,8 @@ class SimulatedDisk final : public FileSystem {
   struct Inode {
     bool is_directory = false;
     // The content for programs, and the part that survives a power failure.
-    std::string cache;
-    std::string disk;
+    SparseBytes cache;
+    SparseBytes disk;
     // By sector: kDirty if its bytes in `cache` were not synced, kWritten if it
     // was ever written (the others are allocated at most).
     std::vector<uint8_t> sectors;

@@ -61,8 +61,8 @@ void SimulatedDisk::LosePower(Inode& inode, uint64_t tear_bytes) {
   const uint64_t size = Coin()
                             ? inode.cache.size()
                             : std::min(inode.cache.size(), inode.disk.size());
-  std::string after = inode.disk;
-  after.resize(size, '\0');
+  SparseBytes after = inode.disk;
+  after.Resize(size);
   const uint64_t sectors = tear_bytes / kSectorBytes;
   uint64_t decided = UINT64_MAX;
   bool is_new = false;
@@ -76,7 +76,7 @@ void SimulatedDisk::LosePower(Inode& inode, uint64_t tear_bytes) {
     const uint64_t at = sector * kSectorBytes;
     if (!is_new || at >= size) continue;
     const uint64_t count = std::min(kSectorBytes, size - at);
-    after.replace(at, count, inode.cache, at, count);
+    after.CopyFrom(inode.cache, at, count);
   }
   inode.cache = after;
   inode.disk = std::move(after);
@@ -95,11 +95,7 @@ void SimulatedDisk::DropDirtyPages(Inode& inode) {
   for (uint64_t sector = 0; sector < inode.sectors.size(); ++sector) {
     const uint64_t at = sector * kSectorBytes;
     if ((inode.sectors[sector] & kDirty) == 0 || at >= size) continue;
-    std::string old = at < inode.disk.size()
-                          ? inode.disk.substr(at, kSectorBytes)
-                          : std::string();
-    old.resize(std::min(kSectorBytes, size - at), '\0');
-    inode.cache.replace(at, old.size(), old);
+    inode.cache.CopyFrom(inode.disk, at, std::min(kSectorBytes, size - at));
   }
 }
 
@@ -139,10 +135,8 @@ void SimulatedDisk::Flip(const std::string& path, uint64_t offset,
                          unsigned char mask) {
   const MutexLock lock(mutex_);
   Inode& inode = *live_.at(path);
-  for (std::string* bytes : {&inode.cache, &inode.disk}) {
-    if (offset < bytes->size()) {
-      (*bytes)[offset] = static_cast<char>((*bytes)[offset] ^ mask);
-    }
+  for (SparseBytes* bytes : {&inode.cache, &inode.disk}) {
+    if (offset < bytes->size()) bytes->Flip(offset, mask);
   }
 }
 
@@ -179,14 +173,15 @@ std::vector<std::string> SimulatedDisk::Files() const {
 
 std::string SimulatedDisk::Contents(const std::string& path) const {
   const MutexLock lock(mutex_);
-  return live_.at(path)->cache;
+  return live_.at(path)->cache.ToString();
 }
 
-void SimulatedDisk::SetContents(const std::string& path, std::string contents) {
+void SimulatedDisk::SetContents(const std::string& path,
+                                const std::string& contents) {
   const MutexLock lock(mutex_);
   const auto inode = std::make_shared<Inode>();
-  inode->cache = contents;
-  inode->disk = std::move(contents);
+  inode->cache = SparseBytes(contents);
+  inode->disk = inode->cache;
   inode->sectors.assign(inode->cache.size() / kSectorBytes + 1, kWritten);
   live_[path] = inode;
   durable_[path] = inode;

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "client/calls/error.h"
 #include "client/output/text.h"
+#include "identity/certificates/x509.h"
 
 namespace actord::client {
 namespace {
@@ -14,10 +16,22 @@ namespace {
 constexpr std::string_view kNextStep =
     "Is actord running there? --address, $ACTORD_ADDRESS or a context "
     "(actorctl context list) names the daemon";
-// gRPC's own text.
+// gRPC's own texts.
 constexpr std::string_view kDeadlineOfCall = "Deadline Exceeded";
+constexpr std::string_view kAnswersHttp2 = "http2 header with status";
 constexpr std::string_view kClosed =
     "the daemon closed the connection; it may have ended: see its log";
+
+// Why a certificate of the client's file is not valid now; "": all are.
+std::string WhyCertificateIsNotValid(const std::string& pem) {
+  const auto chain = identity::ParseCertificates(pem);
+  if (!chain.ok()) return "";
+  for (const identity::Certificate& one : *chain) {
+    std::string why = identity::WhyNotNow(one, absl::Now());
+    if (!why.empty()) return why;
+  }
+  return "";
+}
 
 bool IsUnix(const Endpoint& endpoint) {
   return endpoint.address.starts_with("unix:");
@@ -70,6 +84,26 @@ std::string_view WhyNothingThere(const Endpoint& endpoint,
   return meant.empty() ? Translated(of_both, message) : meant;
 }
 
+std::string WhyClosed(const Endpoint& endpoint) {
+  std::string closed(kClosed);
+  if (IsUnix(endpoint)) return closed;
+  if (!endpoint.has_tls()) {
+    return closed + "; if the daemon serves TLS, give --tls-ca";
+  }
+  if (endpoint.tls.certificate.empty()) {
+    return closed +
+           "; if the daemon requires a certificate, give --tls-certificate and "
+           "--tls-key";
+  }
+  const std::string why = WhyCertificateIsNotValid(endpoint.tls.certificate);
+  if (!why.empty()) {
+    return "the daemon closed the connection; --tls-certificate: " + why;
+  }
+  return closed +
+         "; if the daemon does not accept the certificate, give one of an "
+         "authority in its tls.client_ca";
+}
+
 // Something answers, and it does not speak as this client does.
 std::string WhyNotUnderstood(const Endpoint& endpoint,
                              std::string_view message) {
@@ -82,11 +116,16 @@ std::string WhyNotUnderstood(const Endpoint& endpoint,
        "--tls-server-name"},
       {{"wrong version number"}, "it answers without TLS: leave --tls-ca out"},
       {{"empty address list"},
-       "--tls-key does not belong to --tls-certificate, or a file is damaged"}};
+       "--tls-certificate or --tls-ca is not safe to use: give certificates "
+       "with a key of 2048 bits (RSA) or of a curve such as P-256, and "
+       "SHA-256"}};
   static const auto& always = *new std::vector<Translation>{
       {{"http1.x server", "HTTP/1."},
        "it answers HTTP/1.1 and not gRPC: this may be the admin port "
-       "(admin.listen) instead of server.listen"}};
+       "(admin.listen) instead of server.listen"},
+      {{kAnswersHttp2},
+       "it answers HTTP/2 and not gRPC: this is another program, or a proxy "
+       "that has not reached the daemon"}};
   if (endpoint.has_tls()) {
     const std::string_view meant = Translated(with_tls, message);
     if (!meant.empty()) return std::string(meant);
@@ -97,17 +136,7 @@ std::string WhyNotUnderstood(const Endpoint& endpoint,
       message.find("reset by peer") == std::string_view::npos) {
     return "";
   }
-  std::string closed(kClosed);
-  if (IsUnix(endpoint)) return closed;
-  if (!endpoint.has_tls()) {
-    return closed + "; if the daemon serves TLS, give --tls-ca";
-  }
-  return closed + (endpoint.tls.certificate.empty()
-                       ? "; if the daemon requires a certificate, give "
-                         "--tls-certificate and --tls-key"
-                       : "; if the daemon does not accept the certificate, "
-                         "give one that is valid now, of an authority in its "
-                         "tls.client_ca");
+  return WhyClosed(endpoint);
 }
 
 struct Reason {
@@ -140,10 +169,20 @@ std::string DescribeBreak(const Endpoint& endpoint,
     return "no connection to the daemon at " +
            DescribeUnreached(endpoint, status);
   }
-  return absl::StrCat(
-      "the daemon at ", endpoint.address,
-      absl::IsUnavailable(status) ? " is not available: " : " refuses: ",
-      OneLine(std::string(status.message())));
+  return absl::StrCat("the daemon at ", endpoint.address,
+                      IsRefusal(status) ? " refuses: " : " is not available: ",
+                      OneLine(std::string(status.message())));
+}
+
+bool IsRefusal(const absl::Status& status) {
+  return !absl::IsUnavailable(status) && !DetailsOf(status).reason.empty();
+}
+
+bool IsUnreached(const absl::Status& status) {
+  return DetailsOf(status).reason.empty() &&
+         (absl::IsUnavailable(status) ||
+          std::string(status.message()).find(kAnswersHttp2) !=
+              std::string::npos);
 }
 
 bool IsDeadlineOfCall(const absl::Status& status) {

@@ -1,6 +1,7 @@
 // Says in plain words why no daemon answers, and what to try next.
 //
-// Thread-safety: pure functions.
+// Thread-safety: pure functions, apart from the time: a certificate of the
+// client that is not valid now is named as a reason.
 #pragma once
 
 #include <string>
@@ -19,6 +20,14 @@ std::string DescribeUnreached(const Endpoint& endpoint,
 // ADDRESS: the reason", "the daemon at ADDRESS is not available: …" if it ends
 // or starts, or "the daemon at ADDRESS refuses: …".
 std::string DescribeBreak(const Endpoint& endpoint, const absl::Status& status);
+
+// The daemon has answered, and refuses the stream. An unavailable daemon does
+// not refuse: it ends or starts.
+bool IsRefusal(const absl::Status& status);
+
+// No daemon has answered: gRPC could not connect, the connection broke, or
+// something else answered.
+bool IsUnreached(const absl::Status& status);
 
 // The deadline of the client has passed, and nothing has answered.
 bool IsDeadlineOfCall(const absl::Status& status);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "client/cli/paging.h"
 #include "client/commands/commands.h"
+#include "client/commands/connections/client_rates.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
@@ -32,23 +32,8 @@ struct ClientsOptions {
 // The time between the two samples of which rates are made.
 constexpr absl::Duration kRateTime = absl::Seconds(1);
 
-// Calls of a client per second. A number that only one of the two samples has
-// is not known.
-struct Rates {
-  std::optional<double> calls;
-  std::optional<double> items;
-  std::optional<double> received;
-  std::optional<double> sent;
-};
-
-struct ListedClient {
-  v1::Client client;
-  Rates rates;
-};
-
-constexpr size_t kNameWidth = 40;
 // The place of the rates among the columns.
-constexpr int kFirstRateColumn = 4;
+constexpr int kFirstRateColumn = 3;
 constexpr size_t kPasswordBytes = 4096;
 
 // The name of a user of this machine; "": the user has no name.
@@ -73,32 +58,12 @@ std::string Who(const v1::Client& client, bool is_local) {
                       name.empty() ? absl::StrCat("uid ", peer.uid()) : name);
 }
 
-// The proved identity of the client.
-std::string Identity(const v1::Client& client) {
-  if (client.has_token()) {
-    return absl::StrCat(OneLine(client.token().name(), kNameWidth), " (",
-                        client.token().role(), ")");
-  }
-  const std::string& name = client.tls().name();
-  return name.empty() ? "-" : OneLine(name, kNameWidth);
-}
-
 std::string Number(bool is_known, uint64_t number) {
   return is_known ? std::to_string(number) : "-";
 }
 
 std::string Bytes(bool is_known, uint64_t bytes) {
   return is_known ? ShortBytes(bytes) : "-";
-}
-
-std::string Rate(const std::optional<double>& rate) {
-  return rate.has_value() ? WithThousands(std::llround(*rate)) : "-";
-}
-
-std::string ByteRate(const std::optional<double>& rate) {
-  return rate.has_value()
-             ? ShortBytes(static_cast<uint64_t>(std::llround(*rate)))
-             : "-";
 }
 
 Json ClientJson(const ListedClient& listed, bool with_rates) {
@@ -125,7 +90,6 @@ Item ClientItem(const ListedClient& listed, bool is_local, bool with_rates) {
                 absl::StrCat(client.connection(), client.is_own() ? "*" : ""),
                 Who(client, is_local),
                 client.protocol() == v1::CLIENT_PROTOCOL_HTTP ? "HTTP" : "gRPC",
-                EnumName(client.state()),
                 ShortDuration(absl::Now() - ToTime(client.connect_time())),
                 Number(client.has_calls_open(), client.calls_open()),
                 Number(client.has_streams_open(), client.streams_open()),
@@ -133,13 +97,15 @@ Item ClientItem(const ListedClient& listed, bool is_local, bool with_rates) {
                 Bytes(client.has_received_bytes(), client.received_bytes()),
                 Bytes(client.has_sent_bytes(), client.sent_bytes()),
                 Identity(client),
+                EnumName(client.state()),
                 client.has_tls() ? client.tls().version() : "-",
                 client.has_token() ? client.token().id() : "-",
                 OneLine(client.listener(), kNameWidth)};
             if (with_rates) {
               const std::vector<std::string> rates = {
-                  Rate(listed.rates.calls), Rate(listed.rates.items),
-                  ByteRate(listed.rates.received), ByteRate(listed.rates.sent)};
+                  RateText(listed.rates.calls), RateText(listed.rates.items),
+                  ByteRateText(listed.rates.received),
+                  ByteRateText(listed.rates.sent)};
               cells.insert(cells.begin() + kFirstRateColumn, rates.begin(),
                            rates.end());
             }
@@ -149,16 +115,16 @@ Item ClientItem(const ListedClient& listed, bool is_local, bool with_rates) {
 
 std::vector<Column> ColumnsOf(bool with_rates) {
   std::vector<Column> columns = {{.heading = "CONNECTION", .number = true},
-                                 {.heading = "CLIENT"},
+                                 {.heading = "ADDRESS"},
                                  {.heading = "PROTOCOL"},
-                                 {.heading = "STATE"},
                                  {.heading = "AGE", .number = true},
                                  {.heading = "OPEN", .number = true},
                                  {.heading = "STREAMS", .number = true},
                                  {.heading = "CALLS", .number = true},
                                  {.heading = "IN", .number = true},
                                  {.heading = "OUT", .number = true},
-                                 {.heading = "IDENTITY"},
+                                 {.heading = "CLIENT"},
+                                 {.heading = "STATE", .wide_only = true},
                                  {.heading = "TLS", .wide_only = true},
                                  {.heading = "TOKEN", .wide_only = true},
                                  {.heading = "LISTENER", .wide_only = true}};
@@ -188,26 +154,6 @@ absl::Status ReadClients(Invocation& invocation, uint64_t limit,
       [] {});
 }
 
-Rates RatesOf(const v1::Client& before, const v1::Client& now,
-              absl::Duration between) {
-  const auto rate = [between](bool is_known, uint64_t then, uint64_t after) {
-    // The items of a stream that has ended are no longer counted.
-    return is_known ? std::optional<double>(
-                          static_cast<double>(after - std::min(then, after)) /
-                          absl::ToDoubleSeconds(between))
-                    : std::nullopt;
-  };
-  return {
-      .calls = rate(before.has_calls_begun() && now.has_calls_begun(),
-                    before.calls_begun(), now.calls_begun()),
-      .items = rate(before.has_stream_items() && now.has_stream_items(),
-                    before.stream_items(), now.stream_items()),
-      .received = rate(before.has_received_bytes() && now.has_received_bytes(),
-                       before.received_bytes(), now.received_bytes()),
-      .sent = rate(before.has_sent_bytes() && now.has_sent_bytes(),
-                   before.sent_bytes(), now.sent_bytes())};
-}
-
 // Samples the clients again, and computes the rates. A client that has come
 // meanwhile has none.
 absl::Status AddRates(Invocation& invocation,
@@ -232,21 +178,6 @@ absl::Status AddRates(Invocation& invocation,
   return status;
 }
 
-// Puts the client with the largest rate first.
-void SortBy(const std::string& key, std::vector<ListedClient>& clients) {
-  const auto rate = [&key](const ListedClient& listed) {
-    const Rates& rates = listed.rates;
-    return (key == "calls"   ? rates.calls
-            : key == "items" ? rates.items
-            : key == "in"    ? rates.received
-                             : rates.sent)
-        .value_or(-1);
-  };
-  std::stable_sort(
-      clients.begin(), clients.end(),
-      [&](const auto& a, const auto& b) { return rate(a) > rate(b); });
-}
-
 ExitStatus ListClients(Invocation& invocation, const ClientsOptions& options) {
   const bool is_local = invocation.options().address.starts_with("unix:");
   const bool with_rates = options.rates || !options.sort.empty();
@@ -258,13 +189,17 @@ ExitStatus ListClients(Invocation& invocation, const ClientsOptions& options) {
   if (status.ok() && with_rates) status = AddRates(invocation, clients);
   if (!status.ok()) return invocation.Fail(status);
   if (!options.sort.empty()) SortBy(options.sort, clients);
-  if (options.limit != 0 && clients.size() > options.limit) {
-    clients.resize(options.limit);
-  }
-  for (const ListedClient& listed : clients) {
-    writer.Add(ClientItem(listed, is_local, with_rates));
+  const size_t shown = options.limit == 0
+                           ? clients.size()
+                           : std::min<size_t>(options.limit, clients.size());
+  for (size_t i = 0; i < shown; ++i) {
+    writer.Add(ClientItem(clients[i], is_local, with_rates));
   }
   writer.Finish();
+  const Format format = invocation.style().format;
+  if (with_rates && (format == Format::kTable || format == Format::kWide)) {
+    WriteSums(invocation, clients);
+  }
   invocation.SayEmpty(writer, "no client that you may see is connected");
   return ExitStatus::kDone;
 }
@@ -289,7 +224,9 @@ the connection of this command. The list needs the role operator, and --cut need
 
 --rates samples the clients twice, one second apart, and adds what each did per second: calls,
 items (messages and submissions over streams), and bytes. --sort KEY does the same, and puts
-the client with the highest rate first: the client that floods the daemon.
+the connection with the highest rate first: the one that floods the daemon. A second table has
+the sums of the clients with several connections. CLIENT is the name of the token or of the
+certificate, with the role.
 
 Examples:
   actorctl clients

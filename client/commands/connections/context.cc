@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/calls/endpoint.h"
 #include "client/calls/token_file.h"
 #include "client/cli/address.h"
@@ -97,6 +98,27 @@ absl::StatusOr<Context> TypedContext(const CLI::App& app) {
   return context;
 }
 
+Json ContextJson(const std::string& name, const Context& context,
+                 bool is_in_use) {
+  return {{"name", name},
+          {"in_use", is_in_use},
+          {"address", context.address},
+          {"token_file", context.token_file},
+          {"tls_ca", context.tls.ca},
+          {"tls_certificate", context.tls.certificate},
+          {"tls_key", context.tls.key},
+          {"tls_server_name", context.tls.server_name},
+          {"timeout", context.timeout}};
+}
+
+// What a command has done, as a line on standard error, or, for programs, as
+// the context.
+void Tell(Invocation& invocation, const Json& context, const std::string& name,
+          const std::string& done) {
+  WriteOne(invocation.out(), invocation.style(), context, name,
+           [&] { invocation.err() << OneLine(done) << '\n'; });
+}
+
 ExitStatus Edit(
     Invocation& invocation,
     const std::function<absl::Status(Contexts&, const std::string&)>& edit) {
@@ -113,60 +135,74 @@ ExitStatus RunAddContext(Invocation& invocation, const CLI::App& app,
   if (!status.ok()) return invocation.Fail(status);
   const auto context = TypedContext(app);
   if (!context.ok()) return invocation.Fail(context.status());
-  return Edit(invocation, [&](Contexts& contexts, const std::string& path) {
-    if (contexts.all.contains(options.name) && !options.replace) {
-      return UsageError(path + " has a context \"" + options.name +
-                        "\"; give --replace to replace it");
-    }
-    if (!contexts.all.contains(options.name) &&
-        contexts.all.size() >= kMaxContexts) {
-      return UsageError(path + " has " + std::to_string(kMaxContexts) +
-                        " contexts, and cannot have more; remove some");
-    }
-    contexts.all[options.name] = *context;
-    if (options.use) contexts.use = options.name;
-    return absl::OkStatus();
-  });
+  bool is_replaced = false, is_in_use = false;
+  std::string file;
+  const ExitStatus edited =
+      Edit(invocation, [&](Contexts& contexts, const std::string& path) {
+        is_replaced = contexts.all.contains(options.name);
+        if (is_replaced && !options.replace) {
+          return UsageError(path + " has a context \"" + options.name +
+                            "\"; give --replace to replace it");
+        }
+        if (!is_replaced && contexts.all.size() >= kMaxContexts) {
+          return UsageError(path + " has " + std::to_string(kMaxContexts) +
+                            " contexts, and cannot have more; remove some");
+        }
+        contexts.all[options.name] = *context;
+        if (options.use) contexts.use = options.name;
+        is_in_use = contexts.use == options.name;
+        file = path;
+        return absl::OkStatus();
+      });
+  if (edited != ExitStatus::kDone) return edited;
+  Tell(invocation, ContextJson(options.name, *context, is_in_use), options.name,
+       absl::StrCat(is_replaced ? "replaced" : "added", " the context ",
+                    options.name, " (", context->address, ") in ", file,
+                    is_in_use ? "; it is in use"
+                              : "; \"actorctl context use " + options.name +
+                                    "\" puts it in use"));
+  return edited;
 }
 
 ExitStatus RunUseContext(Invocation& invocation, const std::string& name) {
-  return Edit(invocation, [&](Contexts& contexts, const std::string& path) {
-    absl::Status status;
-    if (!name.empty()) status = FindContext(contexts, name, path).status();
-    if (status.ok()) contexts.use = name;
-    return status;
-  });
+  Context context;
+  const ExitStatus edited =
+      Edit(invocation, [&](Contexts& contexts, const std::string& path) {
+        if (!name.empty()) {
+          auto found = FindContext(contexts, name, path);
+          if (!found.ok()) return found.status();
+          context = *std::move(found);
+        }
+        contexts.use = name;
+        return absl::OkStatus();
+      });
+  if (edited != ExitStatus::kDone) return edited;
+  Tell(invocation, ContextJson(name, context, !name.empty()), name,
+       name.empty() ? "no context is in use now"
+                    : absl::StrCat("the context ", name, " (", context.address,
+                                   ") is in use now"));
+  return edited;
 }
 
 ExitStatus RunRemoveContext(Invocation& invocation, const std::string& name) {
   bool was_in_use = false;
-  const ExitStatus status =
+  Context context;
+  const ExitStatus edited =
       Edit(invocation, [&](Contexts& contexts, const std::string& path) {
-        absl::Status found = FindContext(contexts, name, path).status();
-        if (!found.ok()) return found;
+        auto found = FindContext(contexts, name, path);
+        if (!found.ok()) return found.status();
+        context = *std::move(found);
         contexts.all.erase(name);
         was_in_use = contexts.use == name;
         if (was_in_use) contexts.use.clear();
-        return found;
+        return absl::OkStatus();
       });
-  if (was_in_use) {
-    invocation.Complain("context " + name +
-                        " was in use; no context is in use now");
-  }
-  return status;
-}
-
-Json ContextJson(const std::string& name, const Context& context,
-                 bool is_in_use) {
-  return {{"name", name},
-          {"in_use", is_in_use},
-          {"address", context.address},
-          {"token_file", context.token_file},
-          {"tls_ca", context.tls.ca},
-          {"tls_certificate", context.tls.certificate},
-          {"tls_key", context.tls.key},
-          {"tls_server_name", context.tls.server_name},
-          {"timeout", context.timeout}};
+  if (edited != ExitStatus::kDone) return edited;
+  Tell(invocation, ContextJson(name, context, false), name,
+       absl::StrCat(
+           "removed the context ", name,
+           was_in_use ? "; it was in use, and no context is in use now" : ""));
+  return edited;
 }
 
 std::string OrDash(const std::string& text) {
@@ -259,6 +295,9 @@ Examples:
   actorctl context list
   actorctl context use here
   actorctl --context prod ps
+
+add, use and remove say on standard error what they have done; with -o json they write
+the context to standard output.
 )";
 
 constexpr char kAddContextFooter[] = R"(

@@ -56,7 +56,7 @@ ExitStatus ListWorkers(Invocation& invocation, const WorkersOptions& options) {
                      {.heading = "TASKS", .number = true},
                      {.heading = "CREDITS", .number = true},
                      {.heading = "COMMANDS"},
-                     {.heading = "OWNER", .wide_only = true}});
+                     {.heading = "OWNER"}});
   v1::ListWorkersRequest request;
   request.set_command(options.command);
   const absl::Status status = ForEachElement(

@@ -156,10 +156,10 @@ effects, and at the end the commands and events that the process waits for. The 
 old steps; the first line then says after which step the history begins. A failure has
 FAILED in its details. Times are UTC.
 
-The lines have the order of the journal (POSITION, which -o wide shows, never decreases). Below
-each step stand the events that it has taken, with the times of their arrival. These times are
-earlier than the time of the step, and may be earlier than the line before it. To order by
-time: -o json | jq 'sort_by(.time)'.
+The lines have the order of the journal. Below each step stand the events that it has taken,
+with the times and positions (-o wide) of their arrival. These are earlier than those of the
+step, and may be earlier than those of the line before. To order by time:
+-o json | jq 'sort_by(.time)'.
 
 With --follow, prints new lines until the process ends or you interrupt it (130).
 

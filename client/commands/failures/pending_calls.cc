@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/paging.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
@@ -14,6 +15,8 @@
 namespace actord::client {
 namespace {
 
+// The plugin of the daemon's own commands.
+constexpr absl::string_view kBuiltinPlugin = "builtin";
 // Maximum number of calls in each direction that describe shows.
 constexpr size_t kShownCalls = 100;
 
@@ -47,13 +50,38 @@ absl::Status ListCallsOf(Invocation& invocation,
 }  // namespace
 
 std::string CallerText(const v1::PendingCall& call) {
-  return call.pid().empty()
-             ? "a program outside"
-             : ProcessText(call.pid(), call.process_type(), call.name());
+  if (!call.pid().empty()) {
+    return ProcessText(call.pid(), call.process_type(), call.name());
+  }
+  const std::string outside = OutsideText(call);
+  return outside.empty() ? "a program outside"
+                         : absl::StrCat("a program outside (", outside, ")");
+}
+
+std::string OutsideText(const v1::PendingCall& call) {
+  std::vector<std::string> parts;
+  const v1::OutsideCaller& outside = call.outside();
+  if (!outside.name().empty()) parts.push_back(OneLine(outside.name()));
+  if (!outside.address().empty()) parts.push_back(OneLine(outside.address()));
+  if (outside.connection() != 0) {
+    parts.push_back(absl::StrCat("connection ", outside.connection()));
+  }
+  return absl::StrJoin(parts, ", ");
 }
 
 std::string CalleeText(const v1::PendingCall& call) {
+  if (!call.command().empty()) {
+    return absl::StrCat("the command ", OneLine(call.command()), " of ",
+                        call.plugin() == kBuiltinPlugin
+                            ? "the daemon"
+                            : absl::StrCat("plugin ", OneLine(call.plugin())));
+  }
   return ProcessText(call.callee_pid(), call.callee_type(), call.callee_name());
+}
+
+std::string AnswerText(const v1::PendingCall& call) {
+  return absl::StrCat(call.command().empty() ? "the answer of " : "",
+                      CalleeText(call));
 }
 
 std::string CallDeadlineText(const v1::PendingCall& call, absl::Time now) {
@@ -71,9 +99,11 @@ absl::Status AddCallFields(
   std::vector<v1::PendingCall> owed;
   v1::ListCallsRequest request;
   request.set_pid(pid);
+  request.set_with_commands(true);
   absl::Status status = ListCallsOf(invocation, request, made);
   if (absl::IsUnimplemented(status)) return absl::OkStatus();
   request.clear_pid();
+  request.clear_with_commands();
   request.set_callee_pid(pid);
   if (status.ok()) status = ListCallsOf(invocation, request, owed);
   if (!status.ok()) return status;
@@ -84,7 +114,7 @@ absl::Status AddCallFields(
     json_made.push_back(ToJson(call));
     fields.emplace_back(
         "Waits for",
-        absl::StrCat("the answer of ", CalleeText(call), " for ",
+        absl::StrCat(AnswerText(call), " for ",
                      ShortDuration(now - ToTime(call.create_time())),
                      CallDeadlineText(call, now)));
   }
@@ -103,6 +133,7 @@ absl::Status AddCallFields(
 
 void CallGraph::Add(const v1::PendingCall& call) {
   if (size_ == kMaxCalls || call.pid().empty()) return;
+  if (!call.command().empty()) return AddCommand(call.pid(), CalleeText(call));
   ++size_;
   auto& of_caller = calls_[call.pid()];
   const auto place = std::upper_bound(
@@ -173,6 +204,17 @@ std::string CallGraph::EndOf(const v1::PendingCall& last, bool is_cut) const {
     default:
       return ", which is " + EnumName(last.callee_state());
   }
+}
+
+std::string CallGraph::BehindText(const v1::PendingCall& call) const {
+  const Links links = Behind(call);
+  std::string text;
+  for (const v1::PendingCall* link : links) {
+    absl::StrAppend(&text, ", which waits for the answer of ",
+                    CalleeText(*link));
+  }
+  return text +
+         EndOf(links.empty() ? call : *links.back(), links.size() == kMaxChain);
 }
 
 CallGraph::Chain CallGraph::ChainOf(const v1::PendingCall& call,

@@ -23,6 +23,12 @@ namespace actord::client {
 // "1.2b.7.1 (ledger @acme)".
 std::string CallerText(const v1::PendingCall& call);
 std::string CalleeText(const v1::PendingCall& call);
+// "the answer of 1.2b.7.1 (ledger @acme)", or "the command report of plugin
+// reports".
+std::string AnswerText(const v1::PendingCall& call);
+// The program outside that waits: "billing, 127.0.0.1:4711, connection 3"; ""
+// if it is not known.
+std::string OutsideText(const v1::PendingCall& call);
 // "; the call fails in 42s"; "" without a deadline.
 std::string CallDeadlineText(const v1::PendingCall& call, absl::Time now);
 
@@ -57,6 +63,9 @@ class CallGraph {
   // Precondition: the call is of a process.
   [[nodiscard]] Chain ChainOf(const v1::PendingCall& call,
                               absl::Time now) const;
+  // What the callee waits for: ", which waits for the answer of ..."; "": it is
+  // not known.
+  [[nodiscard]] std::string BehindText(const v1::PendingCall& call) const;
 
  private:
   // Maximum number of processes of a chain, and of processes that the search
@@ -70,6 +79,7 @@ class CallGraph {
   [[nodiscard]] Links WayBack(const v1::PendingCall& call) const;
   // The calls behind `call`: of each process the oldest.
   [[nodiscard]] Links Behind(const v1::PendingCall& call) const;
+  // Begins with ", which"; "": it is not known.
   [[nodiscard]] std::string EndOf(const v1::PendingCall& last,
                                   bool is_cut) const;
 

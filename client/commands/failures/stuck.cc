@@ -15,6 +15,7 @@
 #include "client/commands/commands.h"
 #include "client/commands/failures/pending_calls.h"
 #include "client/commands/failures/stuck_calls.h"
+#include "client/commands/failures/stuck_yields.h"
 #include "client/output/message_json.h"
 #include "client/output/text.h"
 #include "nlohmann/json.hpp"
@@ -32,8 +33,6 @@ struct StuckOptions {
 constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
 // Maximum number of processes that are sampled twice.
 constexpr size_t kMaxSuspects = 1000;
-// Unit: characters of a text that a program has written.
-constexpr size_t kForeignWidth = 100;
 
 std::string WaitedFor(const StuckProcess& stuck) {
   return stuck.since == absl::InfinitePast()
@@ -63,34 +62,6 @@ Item StuckItem(const StuckProcess& stuck) {
               }};
 }
 
-std::string WhyYieldWaits(const v1::Yield& yield, absl::Time now) {
-  std::string why =
-      absl::StrCat("waits ", ShortDuration(now - ToTime(yield.create_time())),
-                   " for ", yield.command(), "; ");
-  const bool is_held = yield.has_lease_deadline();
-  if (is_held) {
-    absl::StrAppend(&why, "worker ",
-                    yield.worker().empty() ? "without a name" : yield.worker(),
-                    " holds attempt ", yield.attempts(),
-                    ", and its lease ends "
-                    "in ",
-                    ShortDuration(ToTime(yield.lease_deadline()) - now));
-  } else if (!yield.has_worker()) {
-    absl::StrAppend(&why, "no worker subscribes to it");
-  } else {
-    absl::StrAppend(&why, "workers subscribe to it, and none has taken it");
-  }
-  if (!yield.last_error().empty()) {
-    absl::StrAppend(&why, "; the last error was: ",
-                    OneLine(yield.last_error(), kForeignWidth));
-  }
-  if (yield.has_deadline()) {
-    absl::StrAppend(&why, "; it times out in ",
-                    ShortDuration(ToTime(yield.deadline()) - now));
-  }
-  return why;
-}
-
 // Finds the processes that wait, kind by kind. Each Add function returns the
 // error of a call.
 class StuckSearch {
@@ -105,14 +76,15 @@ class StuckSearch {
                 {{.heading = "PID"},
                  {.heading = "TYPE"},
                  {.heading = "WAITS", .number = true},
-                 {.heading = "WHY"}}) {}
+                 {.heading = "WHY"}}),
+        yields_(invocation.style().format == Format::kTable) {}
 
   absl::Status Run() {
     absl::Status status = FindYields();
     if (status.ok()) status = AddCalls();
     if (status.ok()) status = AddQuarantined();
     // Behind what is rarer.
-    for (const StuckProcess& stuck : yields_) Write(stuck);
+    yields_.ForEach(now_, [this](const StuckProcess& stuck) { Write(stuck); });
     writer_.EndPage();
     for (const v1::ProcessState state :
          {v1::PROCESS_STATE_BLOCKED, v1::PROCESS_STATE_RUNNING,
@@ -143,16 +115,11 @@ class StuckSearch {
           invocation_.client().ListYields(request, invocation_.Quick());
       if (!response.ok()) return response.status();
       for (const v1::Yield& yield : response->yields()) {
-        const absl::Time since = ToTime(yield.create_time());
-        if (since > latest_) return absl::OkStatus();
+        if (ToTime(yield.create_time()) > latest_) return absl::OkStatus();
         if (!IsOfType(yield.process_type())) continue;
         explained_.insert(yield.pid());
         graph_.AddCommand(yield.pid(), OneLine(yield.command(), kForeignWidth));
-        yields_.push_back({.pid = yield.pid(),
-                           .process_type = yield.process_type(),
-                           .what = "YIELD",
-                           .since = since,
-                           .why = WhyYieldWaits(yield, now_)});
+        yields_.Add(yield);
       }
       request.set_page_token(response->next_page_token());
     } while (!request.page_token().empty());
@@ -169,7 +136,6 @@ class StuckSearch {
       if (stuck.what != "OWES") explained_.insert(stuck.pid);
       Write(stuck);
     }
-    writer_.EndPage();
     return status;
   }
 
@@ -197,7 +163,7 @@ class StuckSearch {
                      process.mailbox_messages() == 1 ? " waits: " : " wait: ",
                      OneLine(process.reason(), kForeignWidth))});
         },
-        [&] { writer_.EndPage(); });
+        [] {});
   }
 
   // Remembers the processes in this state that may wait.
@@ -303,7 +269,7 @@ class StuckSearch {
   // Processes whose wait for a command or an answer has a line.
   absl::flat_hash_set<std::string> explained_;
   CallGraph graph_;
-  std::vector<StuckProcess> yields_;
+  StuckYields yields_;
   std::vector<v1::Process> suspects_;
   uint64_t unseen_ = 0;
 };
@@ -321,7 +287,9 @@ ExitStatus RunStuck(Invocation& invocation, const StuckOptions& options) {
 
 constexpr char kStuckFooter[] = R"(
 Lists everything that has waited for longer than --older-than:
-- external commands, with the reason why they wait
+- external commands, with the reason why they wait. Processes of one type that wait for the
+  same command without a worker share a line, which has the PID of the oldest; -o wide and
+  the formats for programs list each process
 - processes that have called another process and wait for its answer, with the process for
   which that one waits, and so on. DEADLOCK: they wait for each other in a circle, and no
   message wakes them

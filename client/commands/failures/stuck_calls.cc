@@ -16,6 +16,7 @@ template <typename Use>
 absl::Status ForEachCall(Invocation& invocation, absl::Duration older_than,
                          const Use& use) {
   v1::ListCallsRequest request;
+  request.set_with_commands(true);
   const int64_t ns = absl::ToInt64Nanoseconds(older_than);
   request.mutable_older_than()->set_seconds(ns / 1'000'000'000);
   request.mutable_older_than()->set_nanos(
@@ -43,6 +44,17 @@ absl::Status ForEachCall(Invocation& invocation, absl::Duration older_than,
 
 StuckProcess Waiting(const v1::PendingCall& call, const CallGraph& graph,
                      absl::Time now) {
+  if (!call.command().empty()) {
+    const absl::Time since = ToTime(call.create_time());
+    return {.pid = call.pid(),
+            .process_type = call.process_type(),
+            .what = "COMMAND",
+            .since = since,
+            .why = absl::StrCat("waits ", ShortDuration(now - since), " for ",
+                                AnswerText(call),
+                                ", whose handler is in the daemon",
+                                CallDeadlineText(call, now))};
+  }
   CallGraph::Chain chain = graph.ChainOf(call, now);
   return {.pid = call.pid(),
           .process_type = call.process_type(),
@@ -54,21 +66,26 @@ StuckProcess Waiting(const v1::PendingCall& call, const CallGraph& graph,
 
 // `calls`: those of programs outside to the process `pid`.
 StuckProcess Owing(const std::string& pid,
-                   const std::vector<v1::PendingCall>& calls, absl::Time now) {
-  absl::Time since = absl::InfiniteFuture();
-  for (const v1::PendingCall& call : calls) {
-    since = std::min(since, ToTime(call.create_time()));
-  }
+                   const std::vector<v1::PendingCall>& calls,
+                   const CallGraph& graph, absl::Time now) {
+  const v1::PendingCall& oldest = *std::min_element(
+      calls.begin(), calls.end(), [](const auto& a, const auto& b) {
+        return ToTime(a.create_time()) < ToTime(b.create_time());
+      });
+  const absl::Time since = ToTime(oldest.create_time());
+  std::string outside = OutsideText(oldest);
+  if (!outside.empty()) outside = absl::StrCat(" (", outside, ")");
   const bool is_one = calls.size() == 1;
   const std::string& name = calls.front().callee_name();
   return {.pid = pid,
           .process_type = calls.front().callee_type(),
           .what = "OWES",
           .since = since,
-          .why = absl::StrCat(CountedNoun(calls.size(), "program"), " outside ",
-                              is_one ? "waits" : "wait", " for the answer",
-                              name.empty() ? "" : " of @", OneLine(name),
-                              "; the ", is_one ? "call" : "oldest call",
+          .why = absl::StrCat(CountedNoun(calls.size(), "program"), " outside",
+                              is_one ? outside + " waits" : " wait",
+                              " for the answer", name.empty() ? "" : " of @",
+                              OneLine(name), graph.BehindText(oldest), "; the ",
+                              is_one ? "call" : "oldest call" + outside,
                               " has waited ", ShortDuration(now - since))};
 }
 
@@ -96,7 +113,7 @@ absl::Status FindStuckCalls(Invocation& invocation, const StuckQuery& query,
         }
       });
   if (absl::IsUnimplemented(status)) return absl::OkStatus();
-  if (status.ok() && !old.empty()) {
+  if (status.ok() && (!old.empty() || !outside.empty())) {
     // Young calls may be a part of the chain of an old one.
     status = ForEachCall(invocation, absl::ZeroDuration(),
                          [&](const v1::PendingCall& call) { graph.Add(call); });
@@ -109,7 +126,7 @@ absl::Status FindStuckCalls(Invocation& invocation, const StuckQuery& query,
     found.push_back(Waiting(call, graph, query.now));
   }
   for (const auto& [pid, calls] : outside) {
-    found.push_back(Owing(pid, calls, query.now));
+    found.push_back(Owing(pid, calls, graph, query.now));
   }
   return absl::OkStatus();
 }

@@ -19,8 +19,8 @@ namespace actord::client {
 struct StuckProcess {
   std::string pid;
   std::string process_type;
-  // "YIELD", "CALL", "DEADLOCK", "OWES", "QUARANTINE", "MAILBOX", "STEP" or
-  // "READY".
+  // "YIELD", "COMMAND", "CALL", "DEADLOCK", "OWES", "QUARANTINE", "MAILBOX",
+  // "STEP" or "READY".
   std::string what;
   // When the waiting began. Infinite past: it is not known.
   absl::Time since = absl::InfinitePast();

@@ -29,10 +29,9 @@ Item LineItem(const v1::LogLine& line) {
           .name = [&line] { return line.id(); },
           .cells =
               [&line] {
-                return std::vector<std::string>{
-                    Rfc3339(absl::FromUnixMillis(
-                        absl::ToUnixMillis(ToTime(line.time())))),
-                    LevelWord(line.level()), OneLine(line.text())};
+                return std::vector<std::string>{Rfc3339Ms(ToTime(line.time())),
+                                                LevelWord(line.level()),
+                                                OneLine(line.text())};
               }};
 }
 

@@ -45,6 +45,10 @@ struct PsOptions {
   [[nodiscard]] bool ListsEnded() const {
     return is_ended || state == "ended" || !outcome.empty();
   }
+  [[nodiscard]] bool HasFilter() const {
+    return !(process_type.empty() && state.empty() && parent.empty() &&
+             labels.empty() && owner.empty());
+  }
 };
 
 std::string Lower(std::string name) {
@@ -211,7 +215,9 @@ void SayWhyEmpty(Invocation& invocation, const PsOptions& options,
   invocation.SayEmpty(writer, options.ListsEnded()
                                   ? "no result of an ended process is kept, or "
                                     "none matches"
-                                  : "no process is live, or none matches");
+                              : options.HasFilter()
+                                  ? "no process is live, or none matches"
+                                  : "no process is live");
 }
 
 // Prints the list again and again: over the former one on a terminal, and

@@ -1,5 +1,5 @@
 // actorctl completion: scripts for shells. They ask "actorctl __complete WORD…"
-// for the candidates, and offer files if there are none.
+// for the candidates, and offer files if its first line is kFilesLine.
 
 #include <map>
 #include <memory>
@@ -16,14 +16,20 @@ namespace {
 constexpr char kBash[] =
     R"(# bash completion for actorctl; load it with: source <(actorctl completion bash)
 _actorctl() {
-  local line=${COMP_LINE:0:COMP_POINT} last before candidate
+  local line=${COMP_LINE:0:COMP_POINT} last before value candidate
   local -a words candidates
   read -ra words <<<"$line"
   if [[ $line == *[[:space:]] ]]; then words+=(''); fi
   last=${words[${#words[@]} - 1]}
   mapfile -t candidates < <(actorctl __complete "${words[@]:1}" 2>/dev/null)
-  if ((${#candidates[@]} == 0)) && [[ $last == @* ]]; then
-    mapfile -t candidates < <(compgen -P @ -f -- "${last#@}")
+  if [[ ${candidates[0]-} == $'\tfiles' ]]; then
+    candidates=("${candidates[@]:1}")
+    value=${last#--*=}
+    if [[ $value == @* ]]; then
+      mapfile -t candidates < <(compgen -P "${last%"$value"}@" -f -- "${value#@}")
+    else
+      compopt -o default
+    fi
   fi
   COMPREPLY=()
   before=${last%"$2"}
@@ -32,7 +38,7 @@ _actorctl() {
     COMPREPLY+=("${candidate#"$before"}")
   done
 }
-complete -o default -F _actorctl actorctl
+complete -F _actorctl actorctl
 )";
 
 constexpr char kZsh[] =
@@ -44,14 +50,16 @@ _actorctl() {
   local -a lines described
   lines=("${(@f)$(actorctl __complete "${(@)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null)}")
   for line in $lines; do
+    if [[ $line == $'\tfiles' ]]; then
+      compset -P '--*='
+      compset -P '@'
+      _files
+      return
+    fi
+    [[ -n $line ]] || continue
     described+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
   done
-  if (( ${#described} )); then
-    _describe actorctl described
-  else
-    compset -P '@'
-    _files
-  fi
+  _describe actorctl described
 }
 if [[ $funcstack[1] == _actorctl ]]; then
   _actorctl "$@"
@@ -65,10 +73,12 @@ constexpr char kFish[] =
 function __actorctl_complete
   set -l words (commandline -opc) (commandline -ct)
   set -l candidates (actorctl __complete $words[2..-1] 2>/dev/null)
-  if set -q candidates[1]
-    printf '%s\n' $candidates
+  if test "$candidates[1]" = \tfiles
+    set -l before (string match -r -- '^(?:--[^=]*=)?@?' $words[-1])
+    set -l path (string sub -s (math 1 + (string length -- "$before")) -- $words[-1])
+    printf '%s\n' "$before"(__fish_complete_path "$path")
   else
-    __fish_complete_path (commandline -ct)
+    printf '%s\n' $candidates
   end
 end
 complete -c actorctl -f -a '(__actorctl_complete)'

@@ -101,6 +101,7 @@ std::vector<Candidate> LiveCandidates(Invocation& invocation,
   Candidates found;
   switch (completion.live) {
     case LiveValues::kNone:
+    case LiveValues::kFiles:
       break;
     case LiveValues::kProcessTypes:
       AddProcessTypes(invocation, found);
@@ -127,6 +128,7 @@ std::vector<Candidate> LiveCandidates(Invocation& invocation,
 
 void PrintCandidates(const std::vector<Candidate>& candidates,
                      const Completion& completion, std::ostream& out) {
+  if (completion.live == LiveValues::kFiles) out << kFilesLine << "\n";
   for (const auto& [value, about] : candidates) {
     if (!value.starts_with(completion.beginning)) continue;
     out << completion.before << value << "\t"

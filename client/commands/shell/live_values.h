@@ -15,8 +15,11 @@ namespace actord::client {
 std::vector<Candidate> LiveCandidates(Invocation& invocation,
                                       const Completion& completion);
 
+// The line that asks the shell for files. A candidate is never empty.
+inline constexpr char kFilesLine[] = "\tfiles";
+
 // Writes the candidates with the beginning, one a line: the value, a tab, and
-// what it is.
+// what it is. If the value may be a file, kFilesLine comes first.
 void PrintCandidates(const std::vector<Candidate>& candidates,
                      const Completion& completion, std::ostream& out);
 

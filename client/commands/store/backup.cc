@@ -16,6 +16,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/files/file_system.h"
 #include "runtime/store_tools/backup_manifest.h"
+#include "runtime/store_tools/examine_store.h"
 #include "runtime/store_tools/restore_backup.h"
 
 namespace actord::client {
@@ -32,6 +33,8 @@ class BackupWriter {
 
   // The directory must not exist, or be empty.
   absl::Status Check() {
+    absl::Status place = CheckNewPath(directory_);
+    if (!place.ok()) return place;
     const auto names = files_.List(directory_);
     if (absl::IsNotFound(names.status())) return absl::OkStatus();
     if (!names.ok()) return names.status();
@@ -150,6 +153,22 @@ class BackupWriter {
   bool is_over_ = false;
 };
 
+// A daemon serves a store whose state is damaged in part, and a copy of it has
+// the same damage.
+ExitStatus CheckCopy(Invocation& invocation, const std::string& directory) {
+  const auto report =
+      runtime::ExamineStore({.directory = WithoutEndSlash(directory)});
+  if (!report.ok()) return invocation.Fail(report.status());
+  if (!report->is_damaged()) return ExitStatus::kDone;
+  for (const runtime::StoreReport::Finding& finding : report->findings) {
+    if (finding.is_damage) invocation.Complain("damage: " + finding.text);
+  }
+  invocation.Complain(
+      "the store of the daemon is damaged, and so is this copy: keep older "
+      "backups. \"actorctl store verify\" lists all damage");
+  return ExitStatus::kStoreRefused;
+}
+
 ExitStatus RunBackup(Invocation& invocation, const std::string& directory) {
   BackupWriter writer(directory);
   absl::Status status = writer.Check();
@@ -181,17 +200,21 @@ ExitStatus RunBackup(Invocation& invocation, const std::string& directory) {
                  << " files, " << ShortBytes(bytes) << ", up to position "
                  << WithThousands(manifest->position) << '\n';
            });
-  return ExitStatus::kDone;
+  return CheckCopy(invocation, directory);
 }
 
 constexpr char kBackupFooter[] = R"(
 Copies the store of the daemon, while it serves, into DIR, a new or an empty directory.
 Everything that was acknowledged before the command is in the backup. Each file
 is synced, and the file BACKUP comes last: a directory without it is not a complete backup.
-At the end all files are read again and compared with their SHA-256.
+At the end all files are read again, compared with their SHA-256, and checked as by
+"actorctl store verify".
 
-To restore: actord --restore DIR --store NEW. "actorctl store verify DIR" first checks that
-the copy can be opened. Keep the directory private: it holds all payloads.
+To restore: actord --restore DIR --store NEW. Keep the directory private: it holds all
+payloads.
+Exit status: 0 done, 1 failed, such as a full disk, 2 DIR is a file or not empty, 3 no
+parent of DIR, 4 not allowed, 5 no daemon, 78 the store of the daemon is damaged, so DIR is
+no reason to remove an older backup.
 
 Examples:
   actorctl backup /backup/$(date +%F)

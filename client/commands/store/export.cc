@@ -1,5 +1,6 @@
 // actorctl store export, actorctl store import
 
+#include <cerrno>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -30,6 +31,8 @@ struct ExportFlags {
 };
 
 ExitStatus RunExport(Invocation& invocation, const ExportFlags& flags) {
+  const absl::Status place = CheckStorePath(flags.directory);
+  if (!place.ok()) return invocation.Fail(place);
   runtime::ExportOptions options;
   options.store = {.directory = WithoutEndSlash(flags.directory)};
   options.process_type = flags.process_type;
@@ -80,14 +83,17 @@ struct ImportFlags {
 
 ExitStatus RunImport(Invocation& invocation, const ImportFlags& flags) {
   const std::string directory = WithoutEndSlash(flags.directory);
+  const absl::Status place = CheckNewPath(directory);
+  if (!place.ok()) return invocation.Fail(place);
   const std::string path = flags.file == "-" ? "/dev/stdin" : flags.file;
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) {
-    return invocation.Fail(absl::NotFoundError("it cannot be opened"), path);
+    return invocation.Fail(runtime::IoError(errno, "open", path));
   }
   auto writer =
       runtime::StoreWriter::Begin(directory, runtime::FileSystem::System());
-  if (!writer.ok()) return invocation.Fail(writer.status());
+  if (!writer.ok()) return invocation.Fail(WithUsage(writer.status()));
   uint64_t lines = 0;
   const absl::Status status = Import(in, **writer, lines);
   if (!status.ok()) return invocation.Fail(status, path);
@@ -126,7 +132,8 @@ the past of its processes and the files of its plugins: import names each missin
 the place to copy it to from the directory plugins of the exported store. It gives out no
 PID that the exported store has given out or is about to give out. Use only one of the two
 stores.
-Exit status: 0 done, 1 refused.
+Exit status: 0 done, 1 refused, 2 DIR is a file or not empty, 3 no FILE or no parent
+of DIR.
 
 Examples:
   actorctl store import /var/lib/actord/new store.jsonl

@@ -172,7 +172,11 @@ void WriteVerdict(const Invocation& invocation, const StoreReport& report) {
   std::ostream& out = invocation.out();
   const bool is_damaged = report.is_damaged();
   out << OneLine(report.directory) << ": "
-      << (is_damaged ? "damaged; actord refuses this store" : "intact") << '\n';
+      << (is_damaged
+              ? "damaged; actord refuses this store, or serves it without the "
+                "damaged parts"
+              : "intact")
+      << '\n';
   if (!is_damaged) {
     out << "Positions " << WithThousands(report.journal.first) << " to "
         << WithThousands(report.journal.end) << ", "

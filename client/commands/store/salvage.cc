@@ -38,6 +38,9 @@ void WriteReport(std::ostream& out, const std::string& directory,
 
 ExitStatus RunSalvage(Invocation& invocation, const SalvageFlags& flags) {
   const std::string directory = WithoutEndSlash(flags.new_directory);
+  absl::Status place = CheckStorePath(flags.directory);
+  if (place.ok()) place = CheckNewPath(directory);
+  if (!place.ok()) return invocation.Fail(place);
   const auto report =
       runtime::SalvageStore({.directory = WithoutEndSlash(flags.directory),
                              .new_directory = directory});
@@ -45,7 +48,7 @@ ExitStatus RunSalvage(Invocation& invocation, const SalvageFlags& flags) {
     invocation.Complain(std::string(report.status().message()));
     return ExitStatus::kStoreRefused;
   }
-  if (!report.ok()) return invocation.Fail(report.status());
+  if (!report.ok()) return invocation.Fail(WithUsage(report.status()));
   WriteOne(invocation.out(), invocation.style(),
            {{"directory", directory},
             {"position", report->position},
@@ -64,10 +67,13 @@ ExitStatus RunSalvage(Invocation& invocation, const SalvageFlags& flags) {
 constexpr char kSalvageFooter[] = R"(
 Makes the store NEWDIR, a new or an empty directory, from the intact parts of the damaged
 store DIR: the journal up to the first damaged group, and the readable entries of the
-state store. DIR is only read. Each "lost:" line names data that is not in the new store,
-with positions and processes. Read these lines before you start a daemon: clients may
-have seen that data, and for the new store it never existed. An intact backup is better.
-Exit status: 0 done, 78 nothing can be taken, 3 no store, 1 in use.
+state store. DIR is only read. If the state store cannot be opened, its data files are
+read one by one, from copies in NEWDIR.reading. Each "lost:" line names data that is not
+in the new store, with positions and processes. Read these lines before you start a
+daemon: clients may have seen that data, and for the new store it never existed. An
+intact backup is better.
+Exit status: 0 done, 78 nothing can be taken, 2 NEWDIR is a file or not empty, 3 no store or no
+parent of NEWDIR, 1 in use.
 
 Examples:
   actorctl store salvage /var/lib/actord/store /var/lib/actord/salvaged

@@ -17,6 +17,8 @@ namespace {
 using runtime::StoreReport;
 
 ExitStatus RunVerify(Invocation& invocation, const std::string& directory) {
+  const absl::Status path = CheckStorePath(directory);
+  if (!path.ok()) return invocation.Fail(path);
   const auto report =
       runtime::ExamineStore({.directory = WithoutEndSlash(directory)});
   if (!report.ok()) return invocation.Fail(report.status());
@@ -28,6 +30,8 @@ ExitStatus RunVerify(Invocation& invocation, const std::string& directory) {
 }
 
 ExitStatus RunStat(Invocation& invocation, const std::string& directory) {
+  const absl::Status path = CheckStorePath(directory);
+  if (!path.ok()) return invocation.Fail(path);
   const auto report = runtime::ExamineStore(
       {.directory = WithoutEndSlash(directory), .is_thorough = false});
   if (!report.ok()) return invocation.Fail(report.status());

@@ -32,8 +32,7 @@ Item PublicationItem(const v1::Publication& publication) {
           .cells =
               [&publication] {
                 return std::vector<std::string>{
-                    Rfc3339(absl::FromUnixMillis(absl::ToUnixMillis(
-                        ToTime(publication.publish_time())))),
+                    Rfc3339Ms(ToTime(publication.publish_time())),
                     OneLine(publication.topic(), kShownTopic),
                     Preview(publication.payload(), kShownPayload),
                     publication.publisher_pid(),
@@ -113,6 +112,7 @@ TopicSubscriptionOptions PublicationPrinter::Options() {
                                   absl::Duration delay) {
     broken_ = true;
     last_break_ = why;
+    if (!was_connected_ && IsRefusal(why)) return stop_.Cancel();
     invocation_.Complain(DescribeBreak(invocation_.options().endpoint(), why) +
                          "; trying again in " + ShortDuration(delay));
   };
@@ -161,7 +161,7 @@ number is printed on standard error. subscribe retries a lost connection; public
 during that time are missed.
 
 Runs until it is interrupted (130), until --for is over, or until --count publications. The
-exit status is 5 if the daemon was never reached.
+exit status is 5 if the daemon was never reached, and 1 if it refused the first attempt.
 
 Examples:
   actorctl subscribe room/7

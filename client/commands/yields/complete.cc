@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/input.h"
 #include "client/cli/status_codes.h"
 #include "client/commands/commands.h"
@@ -52,6 +53,38 @@ ExitStatus StatusOf(Answer answer) {
   }
 }
 
+// What has become of the command, and how to see it; "": the daemon has told it
+// all.
+std::string WhyNotAccepted(Answer answer, const std::string& token) {
+  const std::string pid = PidOfToken(token);
+  const std::string see =
+      pid.empty() ? "" : absl::StrCat("; see \"actorctl describe ", pid, "\"");
+  switch (answer) {
+    case v1::CompleteYieldResponse::ANSWER_CONFLICT:
+      return "the command has already been completed with another result or "
+             "error; this completion was dropped" +
+             see;
+    case v1::CompleteYieldResponse::ANSWER_SUPERSEDED:
+      return absl::StrCat(
+          "the command has been taken again: a newer attempt has a token of "
+          "its own; this completion was dropped",
+          pid.empty()
+              ? ""
+              : absl::StrCat("; see \"actorctl yields --pid ", pid, "\""));
+    case v1::CompleteYieldResponse::ANSWER_EXPIRED:
+      return "the command has already ended without this completion: it timed "
+             "out, its attempts were used up, or its process ended or "
+             "cancelled it" +
+             see;
+    case v1::CompleteYieldResponse::ANSWER_UNKNOWN:
+      return "the daemon knows no such command: it never was, or it ended too "
+             "long ago" +
+             see;
+    default:
+      return "";
+  }
+}
+
 ExitStatus RunComplete(Invocation& invocation, const CompleteOptions& options) {
   auto request = MakeRequest(invocation, options);
   if (!request.ok()) return invocation.Fail(request.status());
@@ -64,13 +97,19 @@ ExitStatus RunComplete(Invocation& invocation, const CompleteOptions& options) {
   const std::string answer = EnumName(response->answer());
   WriteOne(invocation.out(), invocation.style(), ToJson(*response), *token,
            [&] { invocation.out() << answer << '\n'; });
+  const std::string why = WhyNotAccepted(response->answer(), *token);
+  if (!why.empty()) {
+    // Flush first: the answer comes before its reason.
+    invocation.out().flush();
+    invocation.Complain(why);
+  }
   return StatusOf(response->answer());
 }
 
 constexpr char kCompleteFooter[] = R"(
 Prints the outcome: ACCEPTED, or DUPLICATE if the same completion was accepted before (exit
 status 0); CONFLICT if another completion was accepted, SUPERSEDED, or EXPIRED (1); UNKNOWN
-(3). On the error MAILBOX_FULL (1) retry: the process has no room for the result yet.
+(3). A line on standard error explains these. On the error MAILBOX_FULL (1) retry: the process has no room for the result yet.
 
 Of a TOKEN that is not whole, the command that is found is named on standard error. If several
 commands match, none is completed, and they are listed (2).

@@ -68,6 +68,15 @@ absl::StatusOr<FoundYields> FindYields(Invocation& invocation,
 
 }  // namespace
 
+std::string PidOfToken(const std::string& token) {
+  size_t end = 0;
+  for (int dot = 1; dot <= kDotsOfToken; ++dot) {
+    end = token.find('.', dot == 1 ? 0 : end + 1);
+    if (end == std::string::npos) return "";
+  }
+  return token.substr(0, end);
+}
+
 absl::StatusOr<std::string> FindToken(Invocation& invocation,
                                       const std::string& typed) {
   const bool is_only = typed == "-";

@@ -24,4 +24,7 @@ inline constexpr char kTokenArgument[] =
 absl::StatusOr<std::string> FindToken(Invocation& invocation,
                                       const std::string& typed);
 
+// The PID in the text of a whole token; "": it is no token.
+std::string PidOfToken(const std::string& token);
+
 }  // namespace actord::client

@@ -61,8 +61,7 @@ def main():
     parser.add_argument("--name", default="payment worker",
                         help="what to call this worker in lists")
     parser.add_argument("--token-file", metavar="PATH",
-                        help="file with the token for a daemon that checks "
-                        "tokens")
+                        help="token file, for a daemon that checks tokens")
     parser.add_argument("--at-a-time", type=int, default=4, metavar="N",
                         help="take N payments at a time (4)")
     parser.add_argument("--bank-ms", type=int, default=0, metavar="MS",

@@ -21,8 +21,9 @@ export class Deadline {
 
   /** @param {number | null} timeoutMs */
   constructor(timeoutMs) {
-    if (timeoutMs !== null && !(timeoutMs >= 0)) {
-      throw new TypeError(`a timeout is null or at least 0 ms, not ${timeoutMs}`);
+    if (timeoutMs !== null && !(typeof timeoutMs === 'number' && timeoutMs >= 0)) {
+      throw new TypeError('a timeout is null or a number of at least 0 ms, not '
+        + `${typeof timeoutMs === 'string' ? `'${timeoutMs}'` : String(timeoutMs)}`);
     }
     this.#end = timeoutMs === null ? Infinity : performance.now() + timeoutMs;
   }

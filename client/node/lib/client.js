@@ -3,7 +3,8 @@
 import { Attempts, DEFAULT_ATTEMPTS, DEFAULT_TIMEOUT_MS, Deadline, pause }
   from './attempts.js';
 import { findEndpoint } from './endpoint.js';
-import { ActordError, errorOfRpc, explainRunning, isUnknownMethod } from './errors.js';
+import { ActordError, errorOfRpc, explainRunning, isUnknownMethod, timeoutSays }
+  from './errors.js';
 import { checkOptions } from './options.js';
 import { ActorService } from './proto.js';
 import { SendStream } from './send_stream.js';
@@ -18,7 +19,7 @@ import * as wire from './wire.js';
  * @typedef {import('../types/index.js').MessageOptions} MessageOptions
  * @typedef {import('../types/index.js').Process} Process
  * @typedef {import('../types/index.js').Start} Start
- * @typedef {import('../types/index.js').StatusCode} StatusCode
+ * @typedef {import('../types/index.js').ErrorCode} ErrorCode
  * @typedef {import('../types/index.js').SubmitOptions} SubmitOptions
  * @typedef {import('../types/index.js').Target} Target
  * @typedef {import('../types/index.js').SubscribeOptions} SubscribeOptions
@@ -91,8 +92,10 @@ export class Client {
   async call(pid, payload, options = {}) {
     checkOptions('call', options);
     const request = wire.callRequest(pid, payload, options);
-    return wire.replyOf(
-      await this.#perform('Call', request, options, request.messageId !== '', true));
+    return wire.replyOf(await timeoutSays(
+      this.#perform('Call', request, options, request.messageId !== '', true),
+      `process ${request.pid} has not answered within the timeout; the call may have had `
+      + 'its effect'));
   }
 
   /**
@@ -136,9 +139,10 @@ export class Client {
   /** @param {Target} pid @param {CallOptions & {check?: boolean}} [options] */
   async awaitOutcome(pid, options = {}) {
     checkOptions('awaitOutcome', options);
-    return wire.outcomeOf(
-      await this.#perform('Await', { pid: wire.pidOf(pid) }, options, true),
-      options.check ?? true);
+    const request = { pid: wire.pidOf(pid) };
+    return wire.outcomeOf(await timeoutSays(
+      this.#perform('Await', request, options, true),
+      `process ${request.pid} has not ended within the timeout`), options.check ?? true);
   }
 
   /**
@@ -165,8 +169,8 @@ export class Client {
 
   /**
    * @param {string} token @param {Data} [result]
-   * @param {CallOptions & {contentType?: string, error?: string, code?: StatusCode}}
-   *   [options]
+   * @param {CallOptions & {contentType?: string, error?: string,
+   *   code?: ErrorCode | number}} [options]
    */
   async completeYield(token, result, options = {}) {
     checkOptions('completeYield', options);

@@ -6,30 +6,25 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 
 import grpc from '@grpc/grpc-js';
 
-/** @typedef {import('../types/index.js').ClientOptions} ClientOptions */
+import { findSetting, reading, textOf, wrongFile } from './settings.js';
+import { readTlsFiles } from './tls_files.js';
+import { explainUnreached } from './unreached.js';
+
+/**
+ * @typedef {import('../types/index.js').ClientOptions} ClientOptions
+ * @typedef {import('./settings.js').Setting} Setting
+ */
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = 7600;
 const TOKEN = /^(atk_[0-9a-z]{8}_[A-Za-z0-9_-]{43})_([0-9a-f]{8})$/;
 const HOST = /^[A-Za-z0-9._-]+$/;
+const DIGITS = /^[0-9]+$/;
 const MAX_SOCKET_PATH_BYTES = 107;
 // A file with a secret has the mode 0640 at most.
 const FORBIDDEN_MODE = 0o7777 & ~0o640;
 const TOKEN_CHARACTERS = 65;
 const MAX_TOKEN_FILE_BYTES = 4096;
-
-// What Node says of a failed handshake, and what the caller can do.
-/** @type {[RegExp, string][]} */
-const HANDSHAKE_HINTS = [
-  [/unable to (get|verify)|self[- ]signed certificate|certificate has expired/,
-    'tlsCa is not the authority of the daemon\'s certificate, or that certificate is '
-    + 'expired'],
-  [/does not match certificate's altnames/,
-    'the daemon\'s certificate is of another name: give one of its names as '
-    + 'tlsServerName'],
-  [/wrong version number|packet length too long/,
-    'the daemon answers without TLS: leave tlsCa and ACTORD_CLIENT_TLS_CA out'],
-];
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
@@ -41,12 +36,16 @@ loopback.addAddress('::1', 'ipv6');
  * @param {ClientOptions} options
  */
 export function findEndpoint(options) {
-  const address = withDefaultPort(
-    setting(options.address, 'ACTORD_ADDRESS') ?? DEFAULT_HOST);
-  checkAddress(address);
-  const isSocket = address.startsWith('unix:');
+  const address = wholeAddress(options.address === undefined
+    ? process.env.ACTORD_ADDRESS || DEFAULT_HOST : textOf(options.address, 'address'));
   const token = findToken(options);
-  const tls = isSocket ? null : findTls(options);
+  const serverName = findSetting(options.tlsServerName, 'tlsServerName',
+    'ACTORD_CLIENT_TLS_SERVER_NAME');
+  const certificate = findSetting(options.tlsCert, 'tlsCert',
+    'ACTORD_CLIENT_TLS_CERTIFICATE');
+  const tls = address.startsWith('unix:') ? null : findTls(
+    findSetting(options.tlsCa, 'tlsCa', 'ACTORD_CLIENT_TLS_CA'), certificate,
+    findSetting(options.tlsKey, 'tlsKey', 'ACTORD_CLIENT_TLS_KEY'), serverName);
   if (token !== undefined && tls === null && !staysOnThisMachine(address)) {
     throw new TypeError(`the token is not sent to ${address}: the connection is `
       + 'plain text, so that others on the network could read the token. Use TLS, a '
@@ -54,72 +53,37 @@ export function findEndpoint(options) {
   }
   const metadata = new grpc.Metadata();
   if (token !== undefined) metadata.set('authorization', `Bearer ${token}`);
-  const serverName = setting(options.tlsServerName, 'ACTORD_CLIENT_TLS_SERVER_NAME');
-  const hasCertificate = Boolean(
-    setting(options.tlsCert, 'ACTORD_CLIENT_TLS_CERTIFICATE'));
   return {
     address,
     /** @param {string} message of gRPC, with the code UNAVAILABLE */
-    explain: (message) => explain(message, address, isSocket ? ''
-      : handshakeHint(message, tls !== null, hasCertificate)),
+    explain: (message) => explainUnreached(message, {
+      address,
+      hasTls: tls !== null,
+      hasCertificate: certificate !== null,
+      whyExpired: tls?.whyExpired ?? (() => ''),
+    }),
     metadata,
-    credentials: tls ?? grpc.credentials.createInsecure(),
+    credentials: tls?.credentials ?? grpc.credentials.createInsecure(),
     channelOptions: tls && serverName
-      ? { 'grpc.ssl_target_name_override': serverName } : {},
+      ? { 'grpc.ssl_target_name_override': serverName.value } : {},
   };
 }
 
 /**
- * This error of gRPC, for people.
- * @param {string} message @param {string} address @param {string} hint
+ * The address, with the port 7600 if it is a host alone. Throws TypeError unless it is
+ * HOST[:PORT], [IPV6][:PORT] or unix:PATH.
+ * @param {string} given
  */
-function explain(message, address, hint) {
-  let text = message;
-  let next = hint;
-  if (message.startsWith('No connection established')) {
-    text = `cannot reach the daemon at ${address}: ${message}`;
-    if (/ECONNREFUSED|ENOENT/.test(message)) {
-      next ||= 'no program listens there: is actord running?';
-    }
-  }
-  return next ? `${text}; ${next}` : text;
-}
-
-/**
- * What to change if this error of gRPC comes of TLS; '': nothing is known.
- * @param {string} message @param {boolean} hasTls @param {boolean} hasCertificate
- */
-function handshakeHint(message, hasTls, hasCertificate) {
-  // Otherwise there was a connection.
-  if (!message.startsWith('No connection established')) return '';
-  for (const [text, hint] of hasTls ? HANDSHAKE_HINTS : []) {
-    if (text.test(message)) return hint;
-  }
-  if (!/ECONNRESET|Failed to connect|closed|Protocol error|alert/.test(message)) return '';
-  return 'the daemon closed the connection: ' + (
-    !hasTls ? 'if it serves TLS, give tlsCa'
-      : !hasCertificate ? 'if it requires a certificate, give tlsCert and tlsKey'
-        : 'if it does not accept the certificate, give one of an authority in its '
-          + 'tls.client_ca');
-}
-
-/**
- * The address with the port 7600 if it is a host alone: HOST or [IPV6]. Other text
- * stays as it is.
- * @param {string} address
- */
-function withDefaultPort(address) {
-  const isIpv6 = address.startsWith('[') && address.endsWith(']');
-  return isIpv6 || HOST.test(address) ? `${address}:${DEFAULT_PORT}` : address;
-}
-
-/** @param {string} address */
-function checkAddress(address) {
+function wholeAddress(given) {
+  const isHost = (given.startsWith('[') && given.endsWith(']'))
+    || (HOST.test(given) && !DIGITS.test(given));
+  const address = isHost ? `${given}:${DEFAULT_PORT}` : given;
   const why = whyNoAddress(address);
   if (why) {
-    throw new TypeError(`'${address}' is not an address: ${why}. Expected `
+    throw new TypeError(`'${given}' is not an address: ${why}. Expected `
       + 'HOST[:PORT], [IPV6][:PORT] or unix:PATH');
   }
+  return address;
 }
 
 /** @param {string} address */
@@ -129,11 +93,15 @@ function whyNoAddress(address) {
     return bytes > 0 && bytes <= MAX_SOCKET_PATH_BYTES && !address.includes('\0')
       ? '' : `a path has 1 to ${MAX_SOCKET_PATH_BYTES} bytes`;
   }
+  if (!address) return 'it is empty';
   if (address.includes('://')) return 'it is a URL';
+  if (address.includes('/')) return 'unix: must stand before the path of a socket';
   const colon = address.lastIndexOf(':');
-  if (colon < 0) return `'${address}' is not a host name`;
-  const host = address.slice(0, colon);
+  if (DIGITS.test(address) || colon === 0) return 'the host is missing';
+  const host = address.slice(0, Math.max(colon, 0));
   const port = address.slice(colon + 1);
+  if (isIPv6(address) || isIPv6(host)) return 'an IPv6 address must be in brackets';
+  if (colon < 0) return `'${address}' is not a host name`;
   if (host.startsWith('[') && host.endsWith(']')) {
     if (!isIPv6(host.slice(1, -1))) {
       return `${host} is not an IPv6 address in brackets`;
@@ -147,49 +115,41 @@ function whyNoAddress(address) {
   return '';
 }
 
-/**
- * @param {string | undefined} given @param {string} variable
- * @returns {string | undefined}
- */
-function setting(given, variable) {
-  if (given !== undefined) return String(given);
-  return process.env[variable] || undefined;
-}
-
 /** @param {ClientOptions} options @returns {string | undefined} */
 function findToken(options) {
   if (options.token !== undefined && options.tokenFile !== undefined) {
     throw new TypeError('give token or tokenFile, not both');
   }
   if (options.token !== undefined) {
-    const token = options.token.trim();
+    const token = textOf(options.token, 'token').trim();
     checkToken(token, 'token');
     return token;
   }
-  const path = setting(options.tokenFile, 'ACTORD_TOKEN_FILE');
-  if (!path) return undefined;
-  const token = readToken(path);
-  checkToken(token, path);
+  const setting = findSetting(options.tokenFile, 'tokenFile', 'ACTORD_TOKEN_FILE');
+  if (!setting) return undefined;
+  const token = reading(setting, () => readToken(setting));
+  checkToken(token, `${setting.origin}: ${setting.value}`);
   return token;
 }
 
-/** @param {string} path */
-function readToken(path) {
-  const file = openSync(path, 'r');
+/** @param {Setting} setting */
+function readToken(setting) {
+  const file = openSync(setting.value, 'r');
   try {
-    const { mode, uid, size } = fstatSync(file);
+    const status = fstatSync(file);
+    const { mode, uid, size } = status;
+    if (status.isDirectory()) throw wrongFile(setting, 'is a directory');
     if (mode & FORBIDDEN_MODE) {
       const octal = (mode & 0o7777).toString(8).padStart(4, '0');
-      throw new TypeError(`${path}: has mode ${octal}, and a file with a token may `
-        + 'have 0640 at most: chmod 0600');
+      throw wrongFile(setting, `has mode ${octal}, and a token file may have 0640 `
+        + 'at most: chmod 0600');
     }
     if (uid !== 0 && uid !== process.geteuid?.()) {
-      throw new TypeError(`${path}: belongs to another user, and must belong to you `
-        + 'or to root');
+      throw wrongFile(setting, 'belongs to another user, and must belong to you or to '
+        + 'root');
     }
     if (size > MAX_TOKEN_FILE_BYTES) {
-      throw new TypeError(`${path}: must be one token, as actorctl token new prints `
-        + 'it');
+      throw wrongFile(setting, 'must be one token, as actorctl token new prints it');
     }
     return readFileSync(file, 'latin1').trim();
   } finally {
@@ -203,11 +163,12 @@ function readToken(path) {
  */
 function checkToken(token, origin) {
   const match = TOKEN.exec(token);
-  if (!match || crc32(Buffer.from(match[1])) !== parseInt(match[2], 16)) {
-    throw new TypeError(`${origin}: must be one token of ${TOKEN_CHARACTERS} `
-      + 'characters, as actorctl token new prints it, and this has '
-      + `${token.length}`);
-  }
+  if (match && crc32(Buffer.from(match[1])) === parseInt(match[2], 16)) return;
+  const why = !token ? 'it is empty'
+    : token.length !== TOKEN_CHARACTERS ? `this text has ${token.length}`
+      : 'a character of it is wrong';
+  throw new TypeError(`${origin}: must be one token of ${TOKEN_CHARACTERS} characters, as `
+    + `actorctl token new prints it, and ${why}`);
 }
 
 /** @param {Uint8Array} bytes */
@@ -224,22 +185,23 @@ function crc32(bytes) {
 
 /**
  * Null: no TLS.
- * @param {ClientOptions} options
+ * @param {Setting | null} ca @param {Setting | null} cert @param {Setting | null} key
+ * @param {Setting | null} serverName
  */
-function findTls(options) {
-  const ca = setting(options.tlsCa, 'ACTORD_CLIENT_TLS_CA');
-  const cert = setting(options.tlsCert, 'ACTORD_CLIENT_TLS_CERTIFICATE');
-  const key = setting(options.tlsKey, 'ACTORD_CLIENT_TLS_KEY');
+function findTls(ca, cert, key, serverName) {
   if (!ca) {
-    if (cert || key) {
-      throw new TypeError('a certificate of the client needs tlsCa, the authority of '
-        + 'the daemon\'s certificate');
+    const useless = cert ?? key ?? serverName;
+    if (useless) {
+      throw new TypeError(`${useless.origin} needs tlsCa, the authority of the daemon's `
+        + 'certificate; without it there is no TLS');
     }
     return null;
   }
-  if (!cert !== !key) throw new TypeError('tlsCert and tlsKey belong together');
-  return grpc.credentials.createSsl(readFileSync(ca), key ? readFileSync(key) : null,
-    cert ? readFileSync(cert) : null);
+  if (!cert !== !key) {
+    throw new TypeError(`${(cert ?? key ?? ca).origin} needs ${cert ? 'tlsKey'
+      : 'tlsCert'}, too: a certificate and its key belong together`);
+  }
+  return readTlsFiles(ca, cert, key);
 }
 
 /** @param {string} address */

@@ -3,10 +3,13 @@
 
 import grpc from '@grpc/grpc-js';
 
+import { shown } from './options.js';
 import { decode } from './proto.js';
+import { ANSWERS_HTTP2 } from './unreached.js';
 
 /**
  * @typedef {import('../types/index.js').StatusCode} StatusCode
+ * @typedef {import('../types/index.js').ErrorCode} ErrorCode
  * @typedef {import('../types/index.js').Failure} Failure
  * @typedef {import('../types/index.js').Outcome} Outcome
  * @typedef {import('../types/index.js').Refused} Refused
@@ -20,6 +23,9 @@ import { decode } from './proto.js';
  */
 
 const DETAILS = 'grpc-status-details-bin';
+const NOT_ANSWERED = 'the timeout has passed, and the daemon has not answered';
+// What gRPC of a daemon says. The daemon itself has not seen the request.
+const TOO_LONG = /Received message larger than max \((\d+) vs\.? (\d+)\)/;
 
 /**
  * The name of a code of google.rpc.Code; UNKNOWN for another number.
@@ -29,11 +35,28 @@ export function statusCode(number) {
   return /** @type {StatusCode} */ (grpc.status[number] ?? 'UNKNOWN');
 }
 
-/** @param {StatusCode} code */
-export function statusNumber(code) {
-  const number = grpc.status[code];
-  if (number === undefined) throw new TypeError(`'${code}' is not a status code`);
-  return number;
+/**
+ * The code of an error. Throws TypeError, which lists the codes, for OK and for what is
+ * no code.
+ * @param {unknown} given its name or its number @returns {ErrorCode}
+ */
+export function errorCode(given) {
+  const status = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (
+    grpc.status));
+  const name = typeof given === 'number' ? String(status[given])
+    : typeof given === 'string' ? given.toUpperCase() : '';
+  if (typeof status[name] !== 'number' || name === 'OK') {
+    const names = Object.keys(status).filter(
+      (known) => typeof status[known] === 'number' && known !== 'OK');
+    throw new TypeError(`${shown(given)} is not the code of an error: give its name or `
+      + `its number: ${names.join(', ')}`);
+  }
+  return /** @type {ErrorCode} */ (name);
+}
+
+/** @param {unknown} given the code of an error @returns {number} */
+export function errorNumber(given) {
+  return grpc.status[errorCode(given)];
 }
 
 export class ActordError extends Error {
@@ -172,11 +195,51 @@ export function errorOfRpc(error, explain, pid = '') {
       || typeof error.details !== 'string') return error;
   const [packed] = error.metadata?.get(DETAILS) ?? [];
   const code = statusCode(error.code);
-  const message = code === 'UNAVAILABLE' ? explain(error.details) : error.details;
+  if (ANSWERS_HTTP2.test(error.details)) {
+    const known = code === 'UNIMPLEMENTED' ? ActordError : BY_CODE[code]; // 404
+    return new (known ?? ActordError)(explain(error.details), { code });
+  }
+  const message = code === 'UNAVAILABLE' ? explain(error.details)
+    : code === 'DEADLINE_EXCEEDED' && error.details.startsWith('Deadline exceeded')
+      ? NOT_ANSWERED : error.details;
+  const sizes = TOO_LONG.exec(message);
+  if (sizes && !(packed instanceof Uint8Array)) {
+    return tooLarge(Number(sizes[1]), Number(sizes[2]));
+  }
   const made = makeError(message, code,
     packed instanceof Uint8Array ? detailsOf(packed) : {});
   made.pid ||= pid;
   return made;
+}
+
+/**
+ * The error for a request of `bytes` to a daemon that takes `most`.
+ * @param {number} bytes @param {number} most
+ */
+export function tooLarge(bytes, most) {
+  return new PayloadTooLarge(`the request has ${bytes} bytes; the daemon takes at most `
+    + 'limits.max_payload_bytes (1 MiB unless configured) in a payload, and '
+    + `${most} bytes in a request`, {
+    code: 'INVALID_ARGUMENT', reason: 'PAYLOAD_TOO_LARGE',
+    metadata: { max_request_bytes: String(most) },
+  });
+}
+
+/**
+ * Rejects as the promise does, but with this text if the daemon has not answered in
+ * time.
+ * @template T
+ * @param {Promise<T>} promise @param {string} text @returns {Promise<T>}
+ */
+export async function timeoutSays(promise, text) {
+  try {
+    return await promise;
+  } catch (error) {
+    if (error instanceof DeadlineExceeded && error.message === NOT_ANSWERED) {
+      error.message = text;
+    }
+    throw error;
+  }
 }
 
 /**

@@ -20,7 +20,8 @@ export {
 } from './errors.js';
 export { SendStream } from './send_stream.js';
 export { Subscription } from './subscription.js';
-export { Refuse, Retry, Task } from './tasks.js';
+export { Refuse, Retry } from './task_errors.js';
+export { Task } from './tasks.js';
 export { Outcome, Payload, Reply, Submitted } from './values.js';
 export { Watch } from './watch.js';
 export { Worker } from './worker.js';

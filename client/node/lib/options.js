@@ -31,6 +31,8 @@ const OPTIONS = {
   'Worker.command': ['attempts'],
   'Worker.run': ['signals'],
   'Worker.start': ['timeoutMs'],
+  Refuse: ['code'],
+  Retry: ['delayMs', 'message'],
 };
 const MAX_TYPOS = 2;
 
@@ -38,11 +40,13 @@ const MAX_TYPOS = 2;
  * Throws TypeError if `options` is not an object, or has an option that the method
  * does not take.
  * @param {keyof typeof OPTIONS} method @param {object} options
+ * @param {string} [meant] the option that is meant by a value without a name
  */
-export function checkOptions(method, options) {
+export function checkOptions(method, options, meant) {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    const given = typeof options === 'string' ? `'${options}'` : String(options);
-    throw new TypeError(`the options of ${method} must be an object, not ${given}`);
+    const given = shown(options);
+    throw new TypeError(`the options of ${method} must be an object, not ${given}`
+      + (meant ? `; did you mean { ${meant}: ${given} }?` : ''));
   }
   const known = OPTIONS[method];
   for (const name of Object.keys(options)) {
@@ -51,6 +55,12 @@ export function checkOptions(method, options) {
     throw new TypeError(`${method} takes no option "${name}"; `
       + (near ? `did you mean ${near}?` : `it takes ${known.join(', ')}`));
   }
+}
+
+/** The value as a text for people. @param {unknown} value */
+export function shown(value) {
+  return typeof value === 'string' ? `'${value}'`
+    : typeof value === 'object' && value !== null ? 'an object' : String(value);
 }
 
 /** @param {string} given @param {readonly string[]} known */

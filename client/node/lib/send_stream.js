@@ -174,6 +174,7 @@ export class SendStream {
       for await (const response of call) {
         this.#patience.answered();
         this.#book.received(response);
+        this.#pumpSoon();
         this.#wake();
       }
       if (!this.#closing) {
@@ -187,18 +188,19 @@ export class SendStream {
       const wanted = this.#patience.pauseAfter(error);
       if (wanted === null) throw error;
       this.#book.reopen();
+      this.#wake();
       await pause(wanted, this.#signal);
     }
   }
 
   /** Writes after pending `send` calls have run, so that batches are large. */
   #pumpSoon() {
-    if (this.#pumping || this.#call === null || !this.#book.hasWaiting) return;
+    if (this.#pumping || this.#call === null || !this.#book.canSend) return;
     this.#pumping = true;
     const call = this.#call;
     setImmediate(() => {
       if (call !== this.#call) return;
-      while (this.#book.hasWaiting) {
+      while (this.#book.canSend) {
         if (!call.write(this.#book.nextBatch())) return; // until it has drained
       }
       this.#pumping = false;

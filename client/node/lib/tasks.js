@@ -7,12 +7,13 @@
 //   answered   its result or failure is sent, or waits for a stream
 
 import { errorOfRefusal, millisecondsOf } from './errors.js';
+import { completionWithError, plainFailure, resultError, resultOf, whyNotSent }
+  from './task_answers.js';
 import { Payload } from './values.js';
 import * as wire from './wire.js';
 
 /**
  * @typedef {import('../types/index.js').Data} Data
- * @typedef {import('../types/index.js').StatusCode} StatusCode
  * @typedef {import('./errors.js').ActordError} ActordError
  * @typedef {object} Command The function for the commands that match `pattern`.
  * @property {string} pattern
@@ -25,30 +26,17 @@ import * as wire from './wire.js';
  * @property {number} nextBeat
  * @property {any} answer WorkRequest with the completion or failure, or null
  * @property {number | null} resendAt when to send the answer again
+ * @property {boolean} replaced the answer says why another one is refused
  */
 
 const BEATS_PER_LEASE = 3;
 const MAX_TASKS = 10_000; // credits and held tasks of one worker
 const MAX_BEATS = 1000; // of a request
-const MAX_FAILURE_BYTES = 256; // more is cut by the daemon
-
-export class Refuse extends Error {
-  /** @param {string} message @param {{code?: StatusCode}} [options] */
-  constructor(message, { code = 'FAILED_PRECONDITION' } = {}) {
-    super(message);
-    this.name = 'Refuse';
-    this.code = code;
-  }
-}
-
-export class Retry extends Error {
-  /** @param {{delayMs?: number, message?: string}} [options] */
-  constructor({ delayMs, message = 'the worker asks for another attempt' } = {}) {
-    super(message);
-    this.name = 'Retry';
-    this.delayMs = delayMs;
-  }
-}
+const MAX_PROGRESS_BYTES = 4096;
+// Each daemon takes a message with a result of this size, whatever its limits. A message
+// that is too large breaks the stream, and with it the other tasks.
+const SAFE_BYTES = (4 << 20) - 8192;
+const SAME_COMPLAINT_MS = 60_000;
 
 export class Task {
   #beat;
@@ -97,6 +85,8 @@ export class Task {
   /** @param {Data} value @param {{contentType?: string}} [options] */
   reportProgress(value, { contentType } = {}) {
     const progress = wire.payloadMessage(Payload.of(value, contentType));
+    const whyNot = whyNotSent(progress, MAX_PROGRESS_BYTES);
+    if (whyNot) throw new TypeError(`the progress of a task: ${whyNot}`);
     this.#beat({ heartbeats: [{ token: this.token, progress }] });
   }
 
@@ -109,6 +99,27 @@ export class Task {
   }
 }
 
+/**
+ * What a worker says when its stream has ended and it opens another one: the same text at
+ * most once a minute.
+ */
+export class Complaints {
+  #said = '';
+  #moment = 0;
+
+  /**
+   * '': the text has been said.
+   * @param {ActordError} error @param {number} now
+   */
+  about(error, now) {
+    const text = `the worker keeps trying: ${error.reason ? error : error.message}`;
+    if (text === this.#said && now - this.#moment < SAME_COMPLAINT_MS) return '';
+    this.#said = text;
+    this.#moment = now;
+    return text;
+  }
+}
+
 export class TaskBook {
   #commands;
   #name;
@@ -117,6 +128,7 @@ export class TaskBook {
   #held = new Map();
   #session = 0;
   #stopping = false;
+  #maxResultBytes = 0; // as the daemon says; 0: it has not said it
 
   /** @param {Command[]} commands @param {string} name @param {number} concurrency */
   constructor(commands, name, concurrency) {
@@ -152,16 +164,18 @@ export class TaskBook {
 
   /**
    * The first messages of a new stream. Tasks of the broken one run on: their results
-   * count unless a newer attempt was handed out.
+   * count unless a newer attempt was handed out. Large results wait until the daemon
+   * has said its limit.
    */
   open() {
     if (!this.#commands.length) throw new TypeError('the worker has no commands');
     this.#session += 1;
+    this.#maxResultBytes = 0;
     const answers = [];
     for (const held of this.#held.values()) {
       held.task.cancelReason ||= 'LEASE_LOST';
       held.resendAt = null;
-      if (held.answer !== null) answers.push(held.answer);
+      if (held.answer !== null && !this.#waits(held)) answers.push(held.answer);
     }
     return [{
       subscribe: {
@@ -171,6 +185,17 @@ export class TaskBook {
         : Math.max(0, this.#concurrency - this.#held.size),
       stop: this.#stopping,
     }, ...answers];
+  }
+
+  /**
+   * Takes the first message of a stream. Returns the requests to send now.
+   * @param {any} message @param {(text: string) => void} warn @returns {object[]}
+   */
+  subscribed(message, warn) {
+    const waiting = [...this.#held.values()].filter(
+      (held) => held.answer !== null && this.#waits(held));
+    this.#maxResultBytes = message.maxPayloadBytes || SAFE_BYTES;
+    return waiting.map((held) => this.#checked(held, warn));
   }
 
   stop() {
@@ -188,7 +213,7 @@ export class TaskBook {
     const task = new Task(message, beat);
     this.#held.set(task.token, {
       task, session: this.#session, nextBeat: now + task.leaseMs / BEATS_PER_LEASE,
-      answer: null, resendAt: null,
+      answer: null, resendAt: null, replaced: false,
     });
     return task;
   }
@@ -203,14 +228,15 @@ export class TaskBook {
 
   /**
    * Records the end of the function. Returns the requests to send now.
-   * @param {Task} task @param {object} request @returns {object[]}
+   * @param {Task} task @param {object} request @param {(text: string) => void} warn
+   * @returns {object[]}
    */
-  answer(task, request) {
+  answer(task, request, warn) {
     const held = this.#held.get(task.token);
     if (!held || held.task !== task) return [];
     if (task.cancelReason === 'YIELD_ENDED') return this.#release(task.token);
     held.answer = request;
-    return [request];
+    return this.#waits(held) ? [] : [this.#checked(held, warn)];
   }
 
   /**
@@ -282,12 +308,46 @@ export class TaskBook {
       return [];
     }
     warn(`the answer to ${task.command} of process ${task.pid} is refused: ${error}`);
-    if (held.answer.completions?.[0].result) {
-      // Too long, for example: the same again would be refused again.
-      held.answer = completionWithError(task.token, error.message, error.code);
-      return [held.answer];
+    if (held.replaced) return this.#release(task.token); // it refuses any answer
+    // The same again would be refused again.
+    held.replaced = true;
+    if (resultOf(held.answer)) {
+      held.answer = resultError(task.token, error.message, error.code);
+    } else if (held.answer.completions) {
+      held.answer = completionWithError(task.token,
+        `the worker's error: ${error.message}`, 'INTERNAL');
+    } else {
+      held.answer = plainFailure(task.token, `the worker's failure: ${error.message}`,
+        'INTERNAL');
     }
-    return this.#release(task.token);
+    return [held.answer];
+  }
+
+  /**
+   * Whether the answer may be too large for the daemon of this stream, which has not
+   * said its limit yet.
+   * @param {Held} held
+   */
+  #waits({ answer }) {
+    const result = resultOf(answer);
+    return this.#maxResultBytes === 0 && result !== undefined
+      && whyNotSent(result, SAFE_BYTES) !== '';
+  }
+
+  /**
+   * The answer, or an error in place of a result that the daemon would not take.
+   * @param {Held} held @param {(text: string) => void} warn @returns {object}
+   */
+  #checked(held, warn) {
+    const { answer, task } = held;
+    const result = resultOf(answer);
+    const whyNot = result && this.#maxResultBytes
+      ? whyNotSent(result, this.#maxResultBytes) : '';
+    if (whyNot) {
+      warn(`the result of ${task.command} of process ${task.pid} is not sent: ${whyNot}`);
+      held.answer = resultError(task.token, whyNot, 'INVALID_ARGUMENT');
+    }
+    return held.answer;
   }
 
   /** @param {string} token */
@@ -295,45 +355,4 @@ export class TaskBook {
     this.#held.delete(token);
     return this.#stopping ? [] : [{ addCredits: 1 }];
   }
-}
-
-/**
- * The answer for a value that the function of a command has returned. Throws
- * TypeError if the value is no Data.
- * @param {Task} task @param {any} value
- */
-export function completion(task, value) {
-  return {
-    completions: [{
-      token: task.token, result: wire.payloadMessage(Payload.of(value)),
-    }],
-  };
-}
-
-/** @param {string} token @param {string} message @param {StatusCode} code */
-function completionWithError(token, message, code) {
-  return { completions: [{ token, error: wire.yieldError(message, code) }] };
-}
-
-/**
- * The answer for an error that the function of a command has thrown.
- * @param {Task} task @param {Command | undefined} command @param {unknown} error
- */
-export function failure(task, command, error) {
-  if (error instanceof Refuse) {
-    return completionWithError(task.token, error.message, error.code);
-  }
-  const text = error instanceof Retry ? error.message : String(error);
-  if (command?.maxAttempts !== undefined && task.attempt >= command.maxAttempts) {
-    return completionWithError(task.token,
-      `failed after ${task.attempt} attempts: ${text}`, 'UNKNOWN');
-  }
-  return {
-    failures: [{
-      token: task.token,
-      error: wire.yieldError(text, 'UNKNOWN', MAX_FAILURE_BYTES),
-      retryDelay: error instanceof Retry && error.delayMs !== undefined
-        ? wire.durationMessage(error.delayMs) : null,
-    }],
-  };
 }

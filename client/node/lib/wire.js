@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 
-import { ProcessFailed, ignored, statusCode, statusNumber } from './errors.js';
+import { ProcessFailed, errorNumber, ignored, statusCode } from './errors.js';
 import { checkOptions } from './options.js';
 import { Outcome, Payload, Reply, Submitted } from './values.js';
 
@@ -10,7 +10,7 @@ import { Outcome, Payload, Reply, Submitted } from './values.js';
  * @typedef {import('../types/index.js').MessageOptions} MessageOptions
  * @typedef {import('../types/index.js').Start} Start
  * @typedef {import('../types/index.js').SubmitOptions} SubmitOptions
- * @typedef {import('../types/index.js').StatusCode} StatusCode
+ * @typedef {import('../types/index.js').ErrorCode} ErrorCode
  * @typedef {import('../types/index.js').Target} Target
  * @typedef {import('../types/index.js').Data} Data
  * @typedef {import('../types/index.js').Process} Process
@@ -177,7 +177,7 @@ export function replyOf(response) {
 
 /**
  * @param {string} token @param {Data | undefined} result
- * @param {{contentType?: string, error?: string, code?: StatusCode}} options
+ * @param {{contentType?: string, error?: string, code?: ErrorCode | number}} options
  */
 export function completeRequest(token, result, { contentType, error, code }) {
   if (error === undefined) {
@@ -189,19 +189,20 @@ export function completeRequest(token, result, { contentType, error, code }) {
 
 /**
  * The error, with its message cut to the length that the daemon accepts.
- * @param {string} message @param {StatusCode} code
+ * @param {string} message @param {unknown} code its name or number
  */
 export function yieldError(message, code, maxBytes = MAX_ERROR_BYTES) {
-  return { code: statusNumber(code), message: firstBytes(message, maxBytes) };
+  return { code: errorNumber(code), message: firstBytes(message, maxBytes) };
 }
 
 /**
- * The whole characters in the first bytes of the text.
+ * The whole characters in the first bytes of the text. A surrogate that is alone becomes
+ * U+FFFD: the daemon takes UTF-8 only.
  * @param {string} text @param {number} maxBytes
  */
 function firstBytes(text, maxBytes) {
   const bytes = Buffer.from(text);
-  if (bytes.length <= maxBytes) return text;
+  if (bytes.length <= maxBytes) return bytes.toString();
   let end = maxBytes;
   while ((bytes[end] & 0xc0) === 0x80) --end;
   return bytes.toString('utf8', 0, end);

@@ -5,7 +5,9 @@ import { backoff, DEFAULT_TIMEOUT_MS, Deadline, LONGEST_TIMER_MS, pause }
 import { Client } from './client.js';
 import { ActordError, DeadlineExceeded, Unavailable } from './errors.js';
 import { checkOptions } from './options.js';
-import { Refuse, Retry, TaskBook, completion, failure } from './tasks.js';
+import { completion, failure, textOf } from './task_answers.js';
+import { Refuse, Retry } from './task_errors.js';
+import { Complaints, TaskBook } from './tasks.js';
 
 /**
  * @typedef {import('../types/index.js').WorkerOptions} WorkerOptions
@@ -34,6 +36,9 @@ export class Worker {
   /** @type {any} */
   #call = null; // null: none is open
   #accepted = false; // on this stream
+  /** Has ended the last stream. @type {ActordError | null} */
+  #broken = null;
+  #complaints = new Complaints();
   #onAccepted = () => {};
   /** @type {NodeJS.Timeout | undefined} */
   #beatTimer;
@@ -90,7 +95,8 @@ export class Worker {
     /** @type {Promise<void>} */
     const late = new Promise((_, reject) => {
       timer = setTimeout(() => reject(new DeadlineExceeded(
-        `the daemon has not accepted the worker within ${timeoutMs} ms`,
+        `the daemon has not accepted the worker within ${timeoutMs} ms${
+          this.#broken ? `: ${this.#broken.message}` : ''}`,
         { code: 'DEADLINE_EXCEEDED' })), Math.min(timeoutMs, LONGEST_TIMER_MS));
     });
     /** @type {Promise<void>} */
@@ -152,8 +158,9 @@ export class Worker {
         failed = this.#accepted ? 1 : failed + 1;
         const wanted = Math.max(broken.retryDelayMs ?? 0,
           backoff(failed, LONGEST_PAUSE_MS));
-        this.#warn(`the stream has ended: ${broken}; another one in `
-          + `${(wanted / 1000).toFixed(1)} s`);
+        this.#broken = broken;
+        const complaint = this.#complaints.about(broken, performance.now());
+        if (complaint) this.#warn(complaint);
         // Rejects only when the worker ends.
         await pause(wanted, this.#waiting.signal).catch(() => {});
       }
@@ -188,6 +195,7 @@ export class Worker {
   #received(response) {
     if (response.subscribed) {
       this.#accepted = true;
+      this.#send(this.#book.subscribed(response.subscribed, this.#warn));
       this.#onAccepted();
     }
     const now = performance.now();
@@ -207,29 +215,20 @@ export class Worker {
   async #carryOut(task) {
     const command = this.#book.commandOf(task);
     let request;
+    let warning = '';
     try {
       if (!command) throw new Error(`the worker has no command ${task.command}`);
       request = completion(task, await command.function(task));
     } catch (error) {
-      request = this.#failureOf(task, command, error);
+      request = failure(task, command, error);
+      if (!(error instanceof Refuse || error instanceof Retry || task.cancelled)) {
+        warning = `${task.command}, attempt ${task.attempt}, of process ${task.pid} has `
+          + `failed: ${textOf(error, true)}`;
+      }
     }
-    this.#send(this.#book.answer(task, request));
+    this.#send(this.#book.answer(task, request, this.#warn));
     this.#leaveIfDone();
-  }
-
-  /**
-   * @param {Task} task @param {Command | undefined} command @param {unknown} error
-   */
-  #failureOf(task, command, error) {
-    if (!(error instanceof Refuse || error instanceof Retry || task.cancelled)) {
-      this.#warn(`${task.command}, attempt ${task.attempt}, of process ${task.pid} has `
-        + `failed: ${(error instanceof Error && error.stack) || error}`);
-    }
-    try {
-      return failure(task, command, error);
-    } catch (mistake) { // a Refuse with no such code, for example
-      return failure(task, command, mistake);
-    }
+    if (warning) this.#warn(warning);
   }
 
   /**

@@ -2,8 +2,8 @@
 
 import type { SendStream, Subscription, Watch } from './streams.js';
 import type {
-  Completed, Data, LabelFilter, Labels, Message, Outcome, Process, ProcessEnd,
-  ProcessState, Receipt, Reply, Sent, Start, StatusCode, Submitted, Target, Yield,
+  Completed, Data, ErrorCode, LabelFilter, Labels, Message, Outcome, Process, ProcessEnd,
+  ProcessState, Receipt, Reply, Sent, Start, Submitted, Target, Yield,
 } from './values.js';
 
 export interface ClientOptions {
@@ -79,8 +79,8 @@ export interface SubscribeOptions {
 }
 
 /** A connection to a daemon. The constructor does not connect. It throws TypeError
- * for impossible or unsafe settings, and the error of the file system if a file cannot
- * be read. */
+ * for impossible or unsafe settings and for files with wrong content, and the error of
+ * the file system if a file cannot be read. Each of them names the option. */
 export class Client {
   constructor(options?: ClientOptions);
   readonly address: string;
@@ -120,7 +120,7 @@ export class Client {
   /** Completes an external command with a result, or with an error: its text and its
    * code (FAILED_PRECONDITION). */
   completeYield(token: string, result?: Data, options?: CallOptions & {
-    contentType?: string; error?: string; code?: StatusCode;
+    contentType?: string; error?: string; code?: ErrorCode | number;
   }): Promise<Completed>;
   describe(pid: Target, options?: CallOptions): Promise<Process>;
   /** The live processes, page by page. `timeoutMs` is for each page. */

@@ -4,7 +4,7 @@ import type { MessageOptions } from './client.js';
 import type { ActordError } from './errors.js';
 import type { Data, Payload, Publication, Target, WatchEvent } from './values.js';
 
-/** An item that the daemon has refused. It can be sent again. */
+/** An item that the daemon has refused, or that is too large for it. */
 export interface Refused {
   /** 0 is the first item of the stream. */
   readonly index: number;

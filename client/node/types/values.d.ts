@@ -7,6 +7,8 @@ export type StatusCode =
   | 'FAILED_PRECONDITION' | 'ABORTED' | 'OUT_OF_RANGE' | 'UNIMPLEMENTED' | 'INTERNAL'
   | 'UNAVAILABLE' | 'DATA_LOSS' | 'UNAUTHENTICATED';
 
+export type ErrorCode = Exclude<StatusCode, 'OK'>;
+
 /** The promise of an acknowledgement: MEMORY ends with the daemon, LOGGED is on the
  * disk, UNSPECIFIED is from an older daemon. */
 export type Receipt = 'UNSPECIFIED' | 'MEMORY' | 'LOGGED';

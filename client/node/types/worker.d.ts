@@ -1,16 +1,17 @@
 // Remote workers.
 
 import type { Client, ClientOptions } from './client.js';
-import type { Data, Payload, StatusCode } from './values.js';
+import type { Data, ErrorCode, Payload } from './values.js';
 
-/** An error that another attempt would not change: the process gets it. */
+/** An error that another attempt would not change: the process gets it. `code` is the
+ * name of a code or its number. Default: FAILED_PRECONDITION. */
 export class Refuse extends Error {
-  constructor(message: string, options?: { code?: StatusCode });
-  readonly code: StatusCode;
+  constructor(message: string, options?: { code?: ErrorCode | number });
+  readonly code: ErrorCode;
 }
 
-/** Another attempt may succeed: after `delayMs`, else after the back-off of the
- * command. */
+/** Another attempt may succeed: after `delayMs`, at least 0, else after the back-off of
+ * the command. */
 export class Retry extends Error {
   constructor(options?: { delayMs?: number; message?: string });
   readonly delayMs: number | undefined;
@@ -46,7 +47,7 @@ export class Task {
   /** Aborted when the daemon takes the task back, and when the worker is closed. */
   get signal(): AbortSignal;
   /** Sends a heartbeat with this progress, at most 4096 bytes, for the next attempt.
-   * The worker sends all other heartbeats itself. */
+   * Throws TypeError if it is longer. The worker sends all other heartbeats itself. */
   reportProgress(value: Data, options?: { contentType?: string }): void;
 }
 
@@ -60,8 +61,9 @@ export interface WorkerOptions {
   /** The time that running tasks have after stop(); then other workers get them.
    * Default: 30,000; null: no limit. */
   stopTimeoutMs?: number | null;
-  /** Gets a text about each lost connection, each refused answer, and each error that
-   * a function threw, but for Refuse and Retry. Default: console.warn. */
+  /** Gets a text about a daemon that cannot be reached or has ended the stream, the same
+   * text at most once a minute; and about each refused answer, and each error that a
+   * function threw, but for Refuse and Retry. Default: console.warn. */
   onWarning?: (text: string) => void;
 }
 

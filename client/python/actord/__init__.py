@@ -14,6 +14,14 @@ that ignores them. What else an older daemon ignores is in docs/clients.md, "Whi
 daemons".
 """
 
+try:
+    import google.protobuf
+    import grpc
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "actord needs grpcio: use /usr/bin/python3 with Debian's python3-grpcio, or "
+        "pip install grpcio protobuf", name=error.name) from error
+
 from actord.client import Client
 from actord.errors import (ActordError, AlreadyExists, CalleeEnded, CallFailed,
                            DaemonTooOld, DeadlineExceeded, FailedPrecondition,
@@ -27,7 +35,8 @@ from actord.errors import (ActordError, AlreadyExists, CalleeEnded, CallFailed,
 from actord.send_book import Refused
 from actord.send_stream import SendStream
 from actord.subscription import Subscription
-from actord.tasks import Refuse, Retry, Task
+from actord.task_errors import Refuse, Retry
+from actord.tasks import Task
 from actord.values import (Answer, Completed, Durability, Ended, Failure,
                            FailureReason, Message, Missed, NameConflict, Outcome,
                            Payload, Process, ProcessEnd, ProcessState, Publication,

@@ -36,6 +36,9 @@ class Deadline:
     """A moment; with None it never comes."""
 
     def __init__(self, seconds: float | None) -> None:
+        if seconds is not None and not isinstance(seconds, (int, float)):
+            raise TypeError("a timeout is None or a number of seconds, not "
+                            f"{seconds!r}")
         if seconds is not None and not seconds >= 0:
             raise ValueError(f"a timeout is None or at least 0 seconds, not {seconds}")
         self._end = None if seconds is None else time.monotonic() + seconds

@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterable, Iterator
 
 import grpc
 
-from actord import errors, values, wire
+from actord import channels, errors, values, wire
 from actord.attempts import Attempts, Deadline, Default, Timeout
 from actord.connection import ConnectedClient
 from actord.send_stream import SendStream
@@ -47,7 +47,8 @@ class Client(ConnectedClient):
     ever. Raises ActordError and its subclasses (module errors).
 
     The constructor does not connect. It raises ValueError for impossible or unsafe
-    settings, and OSError if a file cannot be read.
+    settings, TypeError for a setting of a wrong type, and OSError if a file cannot be
+    read.
     """
 
     def _open_channel(self, address: str, options: list[tuple[str, Any]],
@@ -57,8 +58,10 @@ class Client(ConnectedClient):
         return grpc.secure_channel(address, credentials, options)
 
     def close(self) -> None:
-        """Ends the connection, and with it all open calls and streams."""
-        self.channel.close()
+        """Ends the connection, and with it all open calls and streams. If one of them
+        was about to try again, this takes up to half a second."""
+        self._take_no_more_calls()
+        channels.close(self.channel)
 
     def __enter__(self) -> Client:
         return self
@@ -113,9 +116,11 @@ class Client(ConnectedClient):
         request = wire.call_request(
             pid, topic, Payload.of(payload, json=json, content_type=content_type),
             message_id, start)
-        return wire.reply_of(self._perform(
-            self.stub.Call, request, self._deadline(timeout), bool(message_id),
-            asks_first=True))
+        with errors.timeout_says(f"process {request.pid} has not answered within the "
+                                 "timeout; the call may have had its effect"):
+            return wire.reply_of(self._perform(
+                self.stub.Call, request, self._deadline(timeout), bool(message_id),
+                asks_first=True))
 
     def run(self, process_type: str, input: Data = None, *, json: Any = UNSET,
             content_type: str | None = None, method: str = "",
@@ -161,10 +166,12 @@ class Client(ConnectedClient):
                       timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
         """Waits for the end of a process. Raises ProcessFailed if it has failed,
         unless `check` is False."""
-        return wire.outcome_of(
-            self._perform(self.stub.Await,
-                          outcome_pb2.AwaitRequest(pid=wire.pid_of(pid)),
-                          self._deadline(timeout), True), check)
+        request = outcome_pb2.AwaitRequest(pid=wire.pid_of(pid))
+        with errors.timeout_says(f"process {request.pid} has not ended within the "
+                                 "timeout"):
+            response = self._perform(self.stub.Await, request,
+                                     self._deadline(timeout), True)
+        return wire.outcome_of(response, check)
 
     def cancel(self, pid: Target, reason: str = "", *,
                deadline: float | None = None,
@@ -185,7 +192,7 @@ class Client(ConnectedClient):
 
     def complete_yield(self, token: str, result: Data = None, *, json: Any = UNSET,
                        content_type: str | None = None, error: str | None = None,
-                       code: grpc.StatusCode = grpc.StatusCode.FAILED_PRECONDITION,
+                       code: errors.Code = grpc.StatusCode.FAILED_PRECONDITION,
                        timeout: Timeout = Default.TIMEOUT) -> values.Completed:
         """Completes an external command with a result, or with an error: its text
         and its code. The answer says what has happened to the completion."""
@@ -261,7 +268,7 @@ class Client(ConnectedClient):
         """Any other unary call of actord.v1.ActorService, such as "GetStatus", with
         the messages of actord.v1. With `repeatable` it is repeated when its
         connection is lost."""
-        return self._perform(getattr(self.stub, method), request,
+        return self._perform(self._unary_call(method, request), request,
                              self._deadline(timeout), repeatable)
 
     def _perform(self, call: Callable[..., Any], request: Any,
@@ -272,6 +279,7 @@ class Client(ConnectedClient):
         attempts = Attempts(deadline, self.max_attempts, repeatable)
         lost: errors.ActordError | None = None
         while True:
+            self._check_open()
             try:
                 if lost is not None and not self._knows_call_ids(
                         attempts.timeout()):
@@ -286,21 +294,15 @@ class Client(ConnectedClient):
                 lost = failure
 
     def _pause(self, seconds: float, failure: errors.ActordError) -> None:
-        """Ends early when a lost connection is made again. gRPC's sync channel
-        connects only while somebody waits for it, and else seconds late."""
+        """Ends early when a lost connection is made again."""
         if failure.retry_delay is not None:
             time.sleep(seconds)
             return
         end = time.monotonic() + seconds
         time.sleep(min(seconds, _SHORTEST_PAUSE_SECONDS))
-        ready = grpc.channel_ready_future(self.channel)
         began = time.monotonic()
-        try:
-            ready.result(timeout=max(0.0, end - began))
-        except grpc.FutureTimeoutError:
-            pass
-        finally:
-            ready.cancel()
+        with channels.connecting(self.channel) as is_ready:
+            is_ready.wait(max(0.0, end - began))
         if time.monotonic() - began < _AT_ONCE_SECONDS:  # it was not lost
             time.sleep(max(0.0, end - time.monotonic()))
 

@@ -6,23 +6,55 @@ docs/api.md of actord lists all reasons.
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+import contextlib
+import re
+from typing import Any, Iterator, Mapping, Union
 
 import grpc
 
 from actord import error_details_pb2 as details_pb2
 from actord.endpoint import Endpoint
+from actord.unreached import ANSWERS_HTTP2
 from actord.values import Failure, Outcome
 
 _DETAILS = "grpc-status-details-bin"
 _PID = "actord-pid"  # of a process that the call has started
 _CODES: dict[int, grpc.StatusCode] = {code.value[0]: code
                                       for code in grpc.StatusCode}
+# The code of an error, its name or its number.
+Code = Union[grpc.StatusCode, str, int]
+_NOT_ANSWERED = "the timeout has passed, and the daemon has not answered"
+# What gRPC of a daemon says. The daemon itself has not seen the request.
+_TOO_LONG = re.compile(r"Received message larger than max \((\d+) vs\. (\d+)\)")
+MAX_REQUEST_BYTES = "max_request_bytes"  # in the metadata of PayloadTooLarge
 
 
 def status_code(number: int) -> grpc.StatusCode:
     """The code with this number of google.rpc.Code; UNKNOWN for another number."""
     return _CODES.get(number, grpc.StatusCode.UNKNOWN)
+
+
+def error_code(given: Code) -> grpc.StatusCode:
+    """The code of an error. Raises TypeError or ValueError, which list the codes, for
+    OK and for what is no code."""
+    if isinstance(given, grpc.StatusCode):
+        code: grpc.StatusCode | None = given
+    elif isinstance(given, str):
+        code = getattr(grpc.StatusCode, given.upper(), None)
+    elif isinstance(given, int) and not isinstance(given, bool):
+        code = _CODES.get(given)
+    else:
+        raise TypeError(_no_code(given))
+    if not isinstance(code, grpc.StatusCode) or code == grpc.StatusCode.OK:
+        raise ValueError(_no_code(given))
+    return code
+
+
+def _no_code(given: object) -> str:
+    names = ", ".join(code.name for code in grpc.StatusCode
+                      if code != grpc.StatusCode.OK)
+    return (f"{given!r} is not the code of an error: give a grpc.StatusCode, its name "
+            f"or its number: {names}")
 
 
 def with_hint(code: grpc.StatusCode, message: str) -> str:
@@ -267,18 +299,52 @@ def of_rpc(error: Any, endpoint: Endpoint) -> ActordError:
     """The exception for a grpc.RpcError of a call, whether sync or asyncio."""
     code, message = error.code(), error.details() or ""
     message = with_hint(code, message)
+    if ANSWERS_HTTP2 in message:
+        kind = _BY_CODE.get(code, ActordError)
+        if code == grpc.StatusCode.UNIMPLEMENTED:  # 404
+            kind = ActordError
+        return kind(endpoint.explain(message), code=code)
     if code == grpc.StatusCode.UNAVAILABLE:
         message = endpoint.explain(message)
     elif (code, message) == (grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded"):
-        message = "the timeout has passed, and the daemon has not answered"
+        message = _NOT_ANSWERED
     packed = next((value for key, value in error.trailing_metadata() or ()
                    if key == _DETAILS), None)
     if packed is None:
-        return make(message, code, "")
+        return _too_large(message) or make(message, code, "")
     reason, more = _details(packed)
     if reason == "TOKEN_MISSING":
         message += "; give token_file= or set ACTORD_TOKEN_FILE"
     return make(message, code, reason, **more)
+
+
+def _too_large(message: str) -> ActordError | None:
+    """The error for a request that is too large; None: the message is another one."""
+    sizes = _TOO_LONG.search(message)
+    if sizes is None:
+        return None
+    return too_large(int(sizes[1]), int(sizes[2]))
+
+
+def too_large(size: int, most: int) -> PayloadTooLarge:
+    """The error for a request of `size` bytes to a daemon that takes `most`."""
+    return PayloadTooLarge(
+        f"the request has {size} bytes; the daemon takes at most "
+        "limits.max_payload_bytes (1 MiB unless configured) in a payload, and "
+        f"{most} bytes in a request",
+        code=grpc.StatusCode.INVALID_ARGUMENT, reason="PAYLOAD_TOO_LARGE",
+        metadata={MAX_REQUEST_BYTES: str(most)})
+
+
+@contextlib.contextmanager
+def timeout_says(text: str) -> Iterator[None]:
+    """Replaces the message of the error for a daemon that has not answered in time."""
+    try:
+        yield
+    except DeadlineExceeded as error:
+        if error.message == _NOT_ANSWERED:
+            error.message = text
+        raise
 
 
 def of_unary(error: Any, endpoint: Endpoint) -> ActordError:

@@ -12,6 +12,7 @@ import grpc
 
 from actord import errors
 from actord.attempts import Deadline, Patience
+from actord.channels import connecting
 
 if TYPE_CHECKING:
     from actord.client import Client
@@ -134,4 +135,6 @@ class LastingCall(Generic[AnyBacklog, Item]):
                 or error.code == grpc.StatusCode.DEADLINE_EXCEEDED):
             self._closed.set()
             return
-        self._closed.wait(self._backlog.pause_after(error))
+        pause = self._backlog.pause_after(error)
+        with connecting(self._client.channel):
+            self._closed.wait(pause)

@@ -10,6 +10,7 @@ import grpc
 
 from actord import errors, wire
 from actord.attempts import Deadline, Patience
+from actord.channels import connecting
 from actord.send_book import Refused, SendBook
 from actord.values import UNSET, Data, Payload, Target
 
@@ -39,7 +40,7 @@ class SendStream:
         self._timeout = timeout
         self._book = SendBook(max_unacknowledged)
         self._changed = threading.Condition()
-        self._error: errors.ActordError | None = None
+        self._error: Exception | None = None
         self._closing = False
         self._session = 0  # number of the open stream
         self._call: Any = None
@@ -129,6 +130,11 @@ class SendStream:
                 return  # half-closed
             except grpc.RpcError as error:
                 failure = errors.of_rpc(error, self._client.endpoint)
+            except ValueError as error:  # the client is closed
+                with self._changed:
+                    self._error = error
+                    self._changed.notify_all()
+                return
             with self._changed:
                 self._session += 1  # the old stream takes no further item
                 self._changed.notify_all()
@@ -138,7 +144,8 @@ class SendStream:
                     self._error = failure
                     return
                 self._book.reopen()
-            time.sleep(pause)
+            with connecting(self._client.channel):
+                time.sleep(pause)
 
     def _open(self) -> Any:
         with self._changed:
@@ -153,9 +160,9 @@ class SendStream:
         while True:
             with self._changed:
                 while (session == self._session and not self._closing
-                       and not self._book.has_waiting):
+                       and not self._book.can_send):
                     self._changed.wait()
-                if session != self._session or not self._book.has_waiting:
+                if session != self._session or not self._book.can_send:
                     return
                 batch = self._book.next_batch()
             yield batch

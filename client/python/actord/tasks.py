@@ -18,34 +18,20 @@ from typing import Any, Callable
 import grpc
 
 from actord import errors, values, wire
-from actord.v1 import work_pb2, yield_pb2
+from actord.task_answers import (completion_with_error, plain_failure, result_error,
+                                 result_of, why_not_sent)
+from actord.v1 import work_pb2
 from actord.values import Data, Payload
 
 logger = logging.getLogger("actord.worker")
 
 BEATS_PER_LEASE = 3
 MAX_TASKS = 10_000  # credits and held tasks of one worker
-# More is cut by the daemon.
-_MAX_FAILURE_BYTES = 256
-
-
-class Refuse(Exception):
-    """An error that another attempt would not change: the process gets it."""
-
-    def __init__(self, message: str,
-                 code: grpc.StatusCode = grpc.StatusCode.FAILED_PRECONDITION
-                 ) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-class Retry(Exception):
-    """Another attempt may succeed: after `delay` seconds, else after the back-off
-    of the command."""
-
-    def __init__(self, delay: float | None = None, message: str = "") -> None:
-        super().__init__(message or "the worker asks for another attempt")
-        self.delay = delay
+_MAX_PROGRESS_BYTES = 4096
+# Each daemon takes a message of this size, whatever its limits. A message that is too
+# large breaks the stream, and with it the other tasks.
+_SAFE_BYTES = 4 << 20
+SAME_COMPLAINT_SECONDS = 60.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +94,9 @@ class Task:
         """Sends a heartbeat with this progress, at most 4096 bytes, for the next
         attempt. Other heartbeats are sent by the worker itself."""
         progress = Payload.of(value, json=json, content_type=content_type)
+        why_not = why_not_sent(progress, _MAX_PROGRESS_BYTES)
+        if why_not:
+            raise ValueError(f"the progress of a task: {why_not}")
         self._beat(work_pb2.WorkRequest(heartbeats=[work_pb2.TaskHeartbeat(
             token=self.token, progress=wire.payload_message(progress))]))
 
@@ -119,6 +108,33 @@ class _Held:
     next_beat: float
     answer: Any = None  # WorkRequest with the completion or failure
     resend_at: float | None = None  # when to send the answer again
+    replaced: bool = False  # the answer says why another one is refused
+
+
+class Complaints:
+    """What a worker says when its stream has ended and it opens another one: the same
+    text at most once a minute. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._said = ""
+        self._moment = 0.0
+
+    def about(self, error: errors.ActordError, now: float) -> str:
+        """"": the text has been said."""
+        text = f"the worker keeps trying: {error if error.reason else error.message}"
+        if text == self._said and now - self._moment < SAME_COMPLAINT_SECONDS:
+            return ""
+        self._said, self._moment = text, now
+        return text
+
+
+def not_accepted(timeout: float | None,
+                 broken: errors.ActordError | None) -> errors.DeadlineExceeded:
+    """The error of a start; `broken` has ended the last stream."""
+    return errors.DeadlineExceeded(
+        f"the daemon has not accepted the worker within {timeout} s"
+        + (f": {broken.message}" if broken else ""),
+        code=grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
 class TaskBook:
@@ -134,6 +150,7 @@ class TaskBook:
         self._held: dict[str, _Held] = {}
         self._session = 0
         self._stopping = False
+        self._max_result_bytes = 0  # as the daemon says; 0: it has not said it
 
     @property
     def done(self) -> bool:
@@ -152,7 +169,8 @@ class TaskBook:
 
     def open(self) -> list[work_pb2.WorkRequest]:
         """The first messages of a new stream. Tasks of the broken one run on:
-        their results count unless a newer attempt was handed out."""
+        their results count unless a newer attempt was handed out. Large results
+        wait until the daemon has said its limit."""
         if not self._commands:
             raise ValueError("the worker has no commands")
         self._session += 1
@@ -166,8 +184,16 @@ class TaskBook:
             add_credits=0 if self._stopping else max(
                 0, self._concurrency - len(self._held)),
             stop=self._stopping)
+        self._max_result_bytes = 0
         return [first, *(held.answer for held in self._held.values()
-                         if held.answer is not None)]
+                         if held.answer is not None and not self._waits(held))]
+
+    def subscribed(self, message: Any) -> list[work_pb2.WorkRequest]:
+        """Takes the first message of a stream. Returns the requests to send now."""
+        waiting = [held for held in self._held.values()
+                   if held.answer is not None and self._waits(held)]
+        self._max_result_bytes = message.max_payload_bytes or _SAFE_BYTES
+        return [self._checked(held) for held in waiting]
 
     def stop(self) -> work_pb2.WorkRequest:
         self._stopping = True
@@ -202,7 +228,7 @@ class TaskBook:
         if request is None or task.cancel_reason == "YIELD_ENDED":
             return self._release(task.token)
         held.answer = request
-        return [request]
+        return [] if self._waits(held) else [self._checked(held)]
 
     def answered(self, message: Any, now: float) -> list[work_pb2.WorkRequest]:
         """Takes the daemon's answer to a completion, failure or heartbeat. Returns
@@ -257,61 +283,44 @@ class TaskBook:
             return []
         logger.warning("the answer to %s of process %s is refused: %s",
                        held.task.command, held.task.pid, error)
-        if any(completion.HasField("result")
-               for completion in held.answer.completions):
-            # Too long, for example: the same again would be refused again.
-            held.answer = completion_with_error(held.task.token, error.message,
-                                                error.code)
-            return [held.answer]
-        return self._release(held.task.token)
+        if held.replaced:  # the daemon refuses any answer: the lease ends
+            return self._release(held.task.token)
+        # The same again would be refused again.
+        held.replaced = True
+        if result_of(held.answer) is not None:
+            held.answer = result_error(held.task.token, error.message, error.code)
+        elif held.answer.completions:
+            held.answer = completion_with_error(
+                held.task.token, f"the worker's error: {error.message}",
+                grpc.StatusCode.INTERNAL)
+        else:
+            held.answer = plain_failure(
+                held.task.token, f"the worker's failure: {error.message}",
+                grpc.StatusCode.INTERNAL)
+        return [held.answer]
+
+    def _waits(self, held: _Held) -> bool:
+        """Whether the answer may be too large for the daemon of this stream, which
+        has not said its limit yet."""
+        return (self._max_result_bytes == 0
+                and held.answer.ByteSize() >= _SAFE_BYTES)
+
+    def _checked(self, held: _Held) -> work_pb2.WorkRequest:
+        """The answer, or an error in place of a result that the daemon would not
+        take."""
+        result = result_of(held.answer)
+        if result is not None and self._max_result_bytes:
+            why_not = why_not_sent(wire.payload_of(result), self._max_result_bytes)
+            if why_not:
+                logger.warning("the result of %s of process %s is not sent: %s",
+                               held.task.command, held.task.pid, why_not)
+                held.answer = result_error(held.task.token, why_not,
+                                            grpc.StatusCode.INVALID_ARGUMENT)
+        answer: work_pb2.WorkRequest = held.answer
+        return answer
 
     def _release(self, token: str) -> list[work_pb2.WorkRequest]:
         del self._held[token]
         if self._stopping:
             return []
         return [work_pb2.WorkRequest(add_credits=1)]
-
-
-def completion(task: Task, value: Any) -> work_pb2.WorkRequest:
-    """The answer for a value that the function of a command has returned: text,
-    bytes, a Payload, None for an empty result, or any other JSON value. Raises
-    TypeError or ValueError if the value is none of these."""
-    payload = (Payload.of(value)
-               if value is None or isinstance(
-                   value, (str, bytes, bytearray, memoryview, Payload))
-               else Payload.of(json=value))
-    return work_pb2.WorkRequest(completions=[yield_pb2.CompleteYieldRequest(
-        token=task.token, result=wire.payload_message(payload))])
-
-
-def completion_with_error(token: str, message: str,
-                          code: grpc.StatusCode) -> work_pb2.WorkRequest:
-    return work_pb2.WorkRequest(completions=[yield_pb2.CompleteYieldRequest(
-        token=token, error=wire.yield_error(message, code))])
-
-
-def failure(task: Task, command: Command | None,
-            error: BaseException) -> work_pb2.WorkRequest:
-    """The answer for an error that the function of a command has raised. Logs it:
-    as a warning, unless the function raised it by intention or the task was
-    taken back."""
-    by_intention = isinstance(error, (Refuse, Retry)) or task.cancelled
-    logger.log(logging.INFO if by_intention else logging.WARNING,
-               "%s, attempt %d, of process %s has failed", task.command,
-               task.attempt, task.pid, exc_info=error)
-    if isinstance(error, Refuse):
-        return completion_with_error(task.token, str(error), error.code)
-    text = str(error) if isinstance(error, Retry) else (
-        f"{type(error).__name__}: {error}")
-    if (command is not None and command.max_attempts is not None
-            and task.attempt >= command.max_attempts):
-        return completion_with_error(
-            task.token, f"failed after {task.attempt} attempts: {text}",
-            grpc.StatusCode.UNKNOWN)
-    failed = work_pb2.TaskFailure(token=task.token)
-    failed.error.code = grpc.StatusCode.UNKNOWN.value[0]
-    failed.error.message = text.encode()[:_MAX_FAILURE_BYTES].decode(
-        errors="ignore")
-    if isinstance(error, Retry) and error.delay is not None:
-        wire.set_seconds(failed.retry_delay, error.delay)
-    return work_pb2.WorkRequest(failures=[failed])

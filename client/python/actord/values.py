@@ -69,20 +69,33 @@ class Payload:
 Data = Union[bytes, bytearray, memoryview, str, Payload, None]
 
 
-class Receipt(enum.StrEnum):
+class _Names(enum.StrEnum):
+    """Takes its values in any case: "durable" is DURABLE."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Any:
+        known = cls.__members__.get(value.upper()) if isinstance(value, str) else None
+        if known is None:
+            names = ", ".join(name for name in cls.__members__
+                              if name != "UNSPECIFIED")
+            raise ValueError(f"{value!r} is not a {cls.__name__}: give one of {names}")
+        return known
+
+
+class Receipt(_Names):
     """The promise of an acknowledgement: how long the acknowledged work lasts."""
     UNSPECIFIED = "UNSPECIFIED"  # an older daemon
     MEMORY = "MEMORY"  # it ends with the daemon
     LOGGED = "LOGGED"  # it is on the disk
 
 
-class Durability(enum.StrEnum):
+class Durability(_Names):
     UNSPECIFIED = "UNSPECIFIED"
     VOLATILE = "VOLATILE"  # ends with the daemon
     DURABLE = "DURABLE"  # continues after the next start
 
 
-class ProcessState(enum.StrEnum):
+class ProcessState(_Names):
     UNSPECIFIED = "UNSPECIFIED"
     READY = "READY"
     RUNNING = "RUNNING"
@@ -93,7 +106,7 @@ class ProcessState(enum.StrEnum):
     ENDED = "ENDED"
 
 
-class ProcessEnd(enum.StrEnum):
+class ProcessEnd(_Names):
     """How an ended process has ended: with a result (DONE), or as in
     FailureReason."""
     UNSPECIFIED = "UNSPECIFIED"  # it lives
@@ -106,7 +119,7 @@ class ProcessEnd(enum.StrEnum):
     LIMIT_REACHED = "LIMIT_REACHED"
 
 
-class FailureReason(enum.StrEnum):
+class FailureReason(_Names):
     UNSPECIFIED = "UNSPECIFIED"
     FAILED = "FAILED"
     EXCEPTION = "EXCEPTION"
@@ -116,7 +129,7 @@ class FailureReason(enum.StrEnum):
     LIMIT_REACHED = "LIMIT_REACHED"
 
 
-class Answer(enum.StrEnum):
+class Answer(_Names):
     """The fate of a completion. Only ACCEPTED reached the process."""
     UNSPECIFIED = "UNSPECIFIED"
     ACCEPTED = "ACCEPTED"
@@ -127,7 +140,7 @@ class Answer(enum.StrEnum):
     UNKNOWN = "UNKNOWN"  # no such yield is known, or no longer
 
 
-class NameConflict(enum.StrEnum):
+class NameConflict(_Names):
     """The action of `submit` if another process holds the name."""
     FAIL = "FAIL"  # NameTaken
     DELIVER = "DELIVER"  # `messages` go to the holder

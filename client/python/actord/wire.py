@@ -182,7 +182,7 @@ def cancelled_of(response: Any, request: outcome_pb2.CancelRequest
 
 
 def complete_request(token: str, result: Payload | None,
-                     error: str | None, code: grpc.StatusCode
+                     error: str | None, code: errors.Code
                      ) -> yield_pb2.CompleteYieldRequest:
     if error is None:
         return yield_pb2.CompleteYieldRequest(
@@ -193,10 +193,12 @@ def complete_request(token: str, result: Payload | None,
         token=token, error=yield_error(error, code))
 
 
-def yield_error(message: str, code: grpc.StatusCode) -> yield_pb2.YieldError:
-    """The error, with its message cut to the length that the daemon accepts."""
-    return yield_pb2.YieldError(
-        code=code.value[0], message=message.encode()[:4096].decode(errors="ignore"))
+def yield_error(message: str, code: errors.Code,
+                max_bytes: int = 4096) -> yield_pb2.YieldError:
+    """The error, with its message cut to the length that the daemon accepts. A
+    surrogate that is alone becomes a question mark."""
+    text = message.encode(errors="replace")[:max_bytes].decode(errors="ignore")
+    return yield_pb2.YieldError(code=errors.error_code(code).value[0], message=text)
 
 
 def completed_of(response: Any) -> values.Completed:

@@ -13,8 +13,10 @@ import grpc
 
 from actord import errors
 from actord.attempts import DEFAULT_SECONDS, backoff
+from actord.channels import connecting
 from actord.client import Client
-from actord.tasks import Command, Task, TaskBook, completion, failure, logger
+from actord.task_answers import completion, failure
+from actord.tasks import Command, Complaints, Task, TaskBook, logger, not_accepted
 from actord.v1 import work_pb2
 
 DEFAULT_CONCURRENCY = 4
@@ -66,6 +68,8 @@ class Worker:
         self._ticks = threading.Condition(self._lock)
         self._subscribed = threading.Event()  # or ended
         self._accepted = False  # on this stream
+        self._broken: errors.ActordError | None = None  # has ended the last stream
+        self._complaints = Complaints()
         self._stopping = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -110,9 +114,7 @@ class Worker:
             raise self._error
         if not accepted:
             self.close()
-            raise errors.DeadlineExceeded(
-                f"the daemon has not accepted the worker within {timeout} s",
-                code=grpc.StatusCode.DEADLINE_EXCEEDED)
+            raise not_accepted(timeout, self._broken)
 
     def stop(self) -> None:
         """Takes no more tasks. The worker ends when the tasks under way are done,
@@ -179,14 +181,16 @@ class Worker:
             failed = 1 if self._accepted else failed + 1
             pause = max(broken.retry_delay or 0.0,
                         backoff(failed, LONGEST_PAUSE_SECONDS))
-            logger.warning("the stream has ended: %s; another one in %.1f s",
-                           broken, pause)
+            self._broken = broken
+            complaint = self._complaints.about(broken, time.monotonic())
+            if complaint:
+                logger.warning("%s", complaint)
             self._wait(pause)
 
     def _wait(self, seconds: float) -> None:
         """Waits; returns earlier if the worker ends."""
         end = time.monotonic() + seconds
-        with self._lock:
+        with connecting(self._client.channel), self._lock:
             while (not self._closing.is_set() and not self._book.done
                    and time.monotonic() < end):
                 self._ticks.wait(end - time.monotonic())
@@ -228,6 +232,7 @@ class Worker:
         with self._lock:
             if response.HasField("subscribed"):
                 self._accepted = True
+                self._put(self._book.subscribed(response.subscribed))
                 self._subscribed.set()
             now = time.monotonic()
             for message in response.tasks:

@@ -156,6 +156,12 @@ Json OutcomePath(ShortPaths& of) {
   AddPid(operation, false);
   ShortPaths::AddWait(operation, "Seconds to wait for the end. Default: 0.");
   of.AddOutcome(operation);
+  Json& ended = operation["responses"]["200"];
+  ended["description"] =
+      "The result of the process, with its content type. With Accept: "
+      "text/event-stream: one event, outcome, at the end of the process, whose "
+      "data is an AwaitResponse; or end, whose data is an Error.";
+  ended["content"]["text/event-stream"] = {{"schema", TextSchema()}};
   operation["responses"]["202"] = {
       {"description", "The process has not ended."},
       {"content",

@@ -13,6 +13,7 @@
 #include "daemon/api/http_fields.h"
 #include "daemon/api/http_status.h"
 #include "daemon/api/routes/link_pages.h"
+#include "daemon/log/client_address.h"
 #include "runtime/process/pid.h"
 
 namespace actord::daemon {
@@ -21,10 +22,11 @@ namespace {
 // Completes the yield of a link with one of its values.
 class LinkForm final : public CallForm {
  public:
-  LinkForm(YieldLink link, std::string value, std::string peer, Logger& logger)
+  LinkForm(YieldLink link, std::string value, std::string address,
+           Logger& logger)
       : link_(std::move(link)),
         value_(std::move(value)),
-        peer_(std::move(peer)),
+        address_(std::move(address)),
         logger_(logger) {}
 
   absl::Status Read(std::string /*body*/,
@@ -84,17 +86,17 @@ class LinkForm final : public CallForm {
     const std::string pid = runtime::FormatPid(link_.yield.pid);
     logger_.Info(absl::StrCat("audit: CompleteYield {pid: \"", pid, "\"", value,
                               "} by a link of ", link_.maker, ", used from ",
-                              peer_, ": ", result),
+                              address_, ": ", result),
                  {.pid = pid,
                   .client = link_.maker,
                   .method = "CompleteYield",
-                  .peer = peer_,
+                  .peer = address_,
                   .code = result});
   }
 
   const YieldLink link_;
   const std::string value_;
-  const std::string peer_;
+  const std::string address_;
   Logger& logger_;
 };
 
@@ -165,7 +167,7 @@ std::optional<FormedCall> FindLinkRoute(
   return FormedCall{
       .method = service.FindMethodByName("CompleteYield"),
       .form = std::make_unique<LinkForm>(*std::move(link), *std::move(value),
-                                         request.peer, logger)};
+                                         ClientAddress(request.peer), logger)};
 }
 
 }  // namespace actord::daemon

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/str_cat.h"
 #include "daemon/api/http_fields.h"
+#include "daemon/api/http_status.h"
 #include "daemon/api/json_text.h"
 #include "daemon/wire/proto_check.h"
 #include "identity/names/nearest.h"
@@ -44,6 +46,16 @@ absl::StatusOr<AdminAnswer> JsonAnswer(unsigned status,
   absl::Status written = WriteJson(message.GetDescriptor()->full_name(),
                                    message.SerializeAsString(), &answer.body);
   if (!written.ok()) return written;
+  return answer;
+}
+
+absl::StatusOr<AdminAnswer> EventAnswer(const char* name,
+                                        const Message& message) {
+  absl::StatusOr<AdminAnswer> answer = JsonAnswer(kHttpOk, message);
+  if (!answer.ok()) return answer;
+  answer->content_type = kEventStream;
+  answer->body =
+      absl::StrCat("event: ", name, "\ndata: ", answer->body, "\n\n");
   return answer;
 }
 

@@ -23,6 +23,10 @@ namespace actord::daemon {
 absl::StatusOr<AdminAnswer> JsonAnswer(
     unsigned status, const google::protobuf::Message& message);
 
+// One server-sent event, whose data is the message.
+absl::StatusOr<AdminAnswer> EventAnswer(
+    const char* name, const google::protobuf::Message& message);
+
 // Fills the fields of `request` with the parameters of the query, which must be
 // among `allowed`. The parameter label may come several times: "key=value" each
 // for a field `labels` that is a map, and for a list "key" alone as well.

@@ -98,6 +98,20 @@ class OutcomeOf : public ShortForm {
   }
 };
 
+// The outcome as the event of a stream that ends with the process.
+class OutcomeEvent final : public OutcomeOf {
+ public:
+  using OutcomeOf::OutcomeOf;
+
+  absl::StatusOr<AdminAnswer> Write(const std::string& bytes) override {
+    v1::AwaitResponse response;
+    response.ParseFromString(bytes);
+    return EventAnswer("outcome", response);
+  }
+  [[nodiscard]] bool may_be_late() const override { return false; }
+  [[nodiscard]] bool is_event_stream() const override { return true; }
+};
+
 // The outcome of a process that the client has just submitted.
 class OutcomeOfSubmitted final : public OutcomeOf {
  public:
@@ -361,6 +375,9 @@ std::unique_ptr<CallForm> ListProcessesForm(ShortParts parts) {
   return std::make_unique<ProcessList>(std::move(parts));
 }
 std::unique_ptr<CallForm> OutcomeForm(ShortParts parts) {
+  if (parts.wants_events) {
+    return std::make_unique<OutcomeEvent>(std::move(parts));
+  }
   return std::make_unique<OutcomeOf>(std::move(parts));
 }
 std::unique_ptr<CallForm> SendForm(ShortParts parts) {

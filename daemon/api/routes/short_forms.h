@@ -24,6 +24,8 @@ struct ShortParts {
   std::vector<std::string> keys;
   // The client has said how long it is willing to wait.
   bool waits = false;
+  // The client wants server-sent events, if the route has them.
+  bool wants_events = false;
 };
 
 // Reads the outcome of the new process, too, if the client waits.

@@ -193,9 +193,13 @@ absl::StatusOr<std::optional<absl::Duration>> TakeWait(
 
 AdminAnswer NoSuchRoute(std::string_view path) {
   const std::string meant = Meant(path);
-  return HttpError(kHttpNotFound, "unimplemented",
-                   absl::StrCat("there is no such route",
-                                meant.empty() ? ": see /openapi.json" : meant));
+  return HttpError(
+      kHttpNotFound, "unimplemented",
+      absl::StrCat("there is no such route",
+                   meant.empty() ? ": /openapi.json lists the routes, and "
+                                   "each method of the service is at POST "
+                                   "/actord.v1.ActorService/METHOD"
+                                 : meant));
 }
 
 bool IsShortPath(std::string_view path) { return !PrefixOf(path).empty(); }
@@ -217,7 +221,10 @@ std::optional<ShortCall> FindShortRoute(
   }
   std::string query = request.query;
   std::optional<absl::Duration> wait;
-  if (status.ok() && route->may_wait) {
+  // An event stream waits until the process ends; wait is no parameter of it.
+  const bool wants_events = route->form == OutcomeForm &&
+                            request.method == "GET" && WantsEvents(request);
+  if (status.ok() && route->may_wait && !wants_events) {
     auto taken = TakeWait(request, most, query);
     status = taken.status();
     if (status.ok()) wait = *taken;
@@ -231,7 +238,8 @@ std::optional<ShortCall> FindShortRoute(
                    .query = std::move(query),
                    .content_type = types.empty() ? "" : types.front(),
                    .keys = request.HeadersOf("idempotency-key"),
-                   .waits = wait.has_value()};
+                   .waits = wait.has_value(),
+                   .wants_events = wants_events};
   ShortCall call;
   call.call.method = service.FindMethodByName(route->rpc);
   call.call.form = route->form(std::move(parts));

@@ -1,6 +1,7 @@
 #include "daemon/calls/starts/start_or_call.h"
 
 #include "daemon/access/request_trace.h"
+#include "daemon/calls/proto_clients.h"
 #include "daemon/operations/carry_out.h"
 #include "daemon/plugins/near_type.h"
 #include "daemon/wire/proto_check.h"
@@ -27,7 +28,8 @@ void StartOrCall::Try() {
     });
     return;
   }
-  const absl::Status allowed = CheckReceiver(runtime_, access_, *holder);
+  const absl::Status allowed =
+      CheckReceiver(runtime_, caller_.access(), *holder);
   if (allowed.ok()) {
     Call(*holder);
   } else {
@@ -56,6 +58,7 @@ void StartOrCall::Call(const runtime::Pid& pid) {
   const std::shared_ptr<StartOrCall> self = shared_from_this();
   const int attempt = attempts_;
   const bool has_id = !order_.message_id.id.empty();
+  const runtime::Owner by = caller_.access().sees();
   pid_ = pid;
   const CallTrace trace(order_.trace);
   runtime::Runtime::CallId id = 0;
@@ -68,7 +71,7 @@ void StartOrCall::Call(const runtime::Pid& pid) {
           if (status.ok()) WriteReply(*std::move(reply), &response);
           self->Answered(status, std::move(response));
         },
-        access_.sees());
+        by);
   } else {
     id = runtime_.Call(
         pid, order_.message,
@@ -81,7 +84,11 @@ void StartOrCall::Call(const runtime::Pid& pid) {
           }
           self->Answered(status, std::move(response));
         },
-        access_.sees());
+        by,
+        [self] {
+          return self->end_->WhileOpen(
+              [&self] { return OutsideCallerOf(self->caller_); });
+        });
   }
   if (id == 0) return;
   if (!has_id) {

@@ -14,7 +14,7 @@
 //
 // Thread-safety: Start happens before TakeBack, which any thread may call.
 // Ownership: shared with the callbacks of the runtime; borrows the runtime, the
-// catalog and, from Start on, the end.
+// catalog, the source of the caller and, from Start on, the end.
 #pragma once
 
 #include <memory>
@@ -24,9 +24,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "actord/v1/process.pb.h"
-#include "daemon/access/access.h"
 #include "daemon/calls/starts/two_part_end.h"
 #include "daemon/calls/wait_end.h"
+#include "daemon/operations/caller.h"
 #include "runtime/actors/names.h"
 #include "runtime/process/catalog.h"
 #include "runtime/runtime.h"
@@ -44,12 +44,12 @@ class StartOrCall : public std::enable_shared_from_this<StartOrCall> {
     std::optional<runtime::TraceContext> trace;
   };
 
-  // The access may start such a process, and send to it.
+  // The caller may start such a process, and send to it.
   StartOrCall(runtime::Runtime& runtime, const runtime::Catalog& catalog,
-              const Access& access, Order order)
+              const Caller& caller, Order order)
       : runtime_(runtime),
         catalog_(catalog),
-        access_(access),
+        caller_(caller),
         order_(std::move(order)) {}
 
   void Start(WaitEnd<v1::CallResponse>* end);
@@ -66,7 +66,7 @@ class StartOrCall : public std::enable_shared_from_this<StartOrCall> {
 
   runtime::Runtime& runtime_;
   const runtime::Catalog& catalog_;
-  const Access access_;
+  const Caller caller_;
   std::optional<TwoPartEnd<v1::CallResponse>> end_;  // from Start on
   // One step at a time uses these: a step begins in the callback of the last.
   Order order_;

@@ -6,6 +6,7 @@
 // Finish, Stop or TakeBack.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,16 @@ class TwoPartEnd {
   [[nodiscard]] bool IsOpen() const {
     const absl::MutexLock lock(&mutex_);
     return end_ != nullptr;
+  }
+
+  // What `ask` returns; nullopt: the call is over. The call does not end
+  // meanwhile.
+  template <typename Ask>
+  [[nodiscard]] auto WhileOpen(const Ask& ask) const
+      -> std::optional<decltype(ask())> {
+    const absl::MutexLock lock(&mutex_);
+    if (end_ == nullptr) return std::nullopt;
+    return ask();
   }
 
   // WaitEnd::Started, unless the call is over.

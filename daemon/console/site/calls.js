@@ -9,11 +9,22 @@ const processText = (pid, type, name) =>
   shown(type ? `${pid} (${type}${name ? ` @${name}` : ""})` : pid, { most: 300 });
 
 /** @param {any} call a PendingCall @returns {string} */
-export const calleeText = (call) => processText(call.calleePid, call.calleeType, call.calleeName);
+export const calleeText = (call) => (call.command
+  ? shown(`the command ${call.command} of ${call.plugin === "builtin" ? "the daemon" : `plugin ${call.plugin}`}`, { most: 300 })
+  : processText(call.calleePid, call.calleeType, call.calleeName));
+
+/** @param {any} call @returns {string} */
+const answerText = (call) => `${call.command ? "" : "the answer of "}${calleeText(call)}`;
+
+/** The program outside; "" if it is not known. @param {any} call @param {string} before @param {string} after @returns {string} */
+export function outsideText({ outside }, before = "", after = "") {
+  const parts = [outside?.name, outside?.address, Number(outside?.connection ?? 0) > 0 ? `connection ${outside.connection}` : ""].filter(Boolean);
+  return parts.length > 0 ? shown(before + parts.join(", ") + after, { most: 300 }) : "";
+}
 
 /** @param {any} call @returns {string} */
 export const callerText = (call) =>
-  call.pid ? processText(call.pid, call.processType, call.name) : "a program outside";
+  call.pid ? processText(call.pid, call.processType, call.name) : `a program outside${outsideText(call, " (", ")")}`;
 
 /** No event but the answer lets the caller take a step. @param {any} call */
 const waitsForThisAlone = (call) =>
@@ -32,7 +43,7 @@ export function chainOf(call, calls) {
   const links = [];
   const seen = new Set();
   let at = call.calleePid;
-  while (at !== call.pid && ofCaller.has(at) && !seen.has(at)) {
+  while (at && at !== call.pid && ofCaller.has(at) && !seen.has(at)) {
     seen.add(at);
     links.push(ofCaller.get(at));
     at = links.at(-1).calleePid;
@@ -47,8 +58,7 @@ export function chainOf(call, calls) {
 export function whyCallWaits(call, calls, now) {
   const { links, isCycle } = chainOf(call, calls);
   const isDeadlock = isCycle && [call, ...links].every(waitsForThisAlone);
-  const parts = [`the answer of ${calleeText(call)}`,
-    ...links.slice(0, MOST_NAMED).map((link) => `which waits for the answer of ${calleeText(link)}`)];
+  const parts = [answerText(call), ...links.slice(0, MOST_NAMED).map((link) => `which waits for ${answerText(link)}`)];
   if (links.length > MOST_NAMED) parts.push("and so on");
   let text = parts.join(", ");
   if (isDeadlock) text += ": a deadlock, none of them takes a message before its answer";

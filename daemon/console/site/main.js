@@ -66,6 +66,8 @@ class Console extends Component {
   #ask = async () => {
     this.#isRunning = true;
     try {
+      // Without a token the daemon would refuse the call, and log that.
+      if (!token() && (await metrics()).actord_auth_enforced === 1) throw new ApiError("unauthenticated", "");
       const [status, values] = await Promise.all([call("GetStatus", { withCaller: true }), metrics()]);
       this.#samples.add(status, values);
       this.setState((was) => ({

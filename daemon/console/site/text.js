@@ -99,7 +99,8 @@ export const codeName = (code) => CODES[code ?? 0] ?? `code ${code}`;
 
 /** @param {{reason?: string, code?: number, message?: string}} failure */
 export const failureText = (failure) =>
-  `${codeName(failure?.code)}: ${shown(failure?.message ?? "")}`;
+  // The code of an exception is INTERNAL, which sounds like a fault of the daemon.
+  `${failure?.reason === "FAILURE_REASON_EXCEPTION" ? "EXCEPTION" : codeName(failure?.code)}: ${shown(failure?.message ?? "")}`;
 
 /** @typedef {{data?: string, contentType?: string}} Payload */
 

@@ -73,7 +73,7 @@ export function waitSentence(process, { yields, calls, owed, moreOwed }, now) {
   if (calls.length > 1) words.push(`It waits for ${counted(calls.length - 1, "more answer")}.`);
   const inside = outstanding - yields.length - calls.length;
   if (inside > 0 && process.state !== "PROCESS_STATE_QUARANTINED") {
-    words.push(`It waits for ${counted(inside, "command")} inside the daemon: a timer, or a command of a plugin.`);
+    words.push(`${counted(inside, "more yield")} of it inside the daemon ${inside === 1 ? "is" : "are"} not listed.`);
   }
   if (messages > 0) {
     words.push(process.state === "PROCESS_STATE_BLOCKED"

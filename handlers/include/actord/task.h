@@ -107,6 +107,13 @@ class ResultPromise : public PooledPromise {
   void return_value(U&& value) {
     value_.emplace(std::forward<U>(value));
   }
+  // Everything else does not compile, with this line first.
+  template <typename U>
+  requires(!std::convertible_to<U, T>) void return_value(U&&) {
+    static_assert(std::convertible_to<U, T>,
+                  "co_return takes a value of the Task's type; to return a "
+                  "Status or an Error, too, make it a Task<Result<T>>");
+  }
   // Returns the value or throws the exception. Call it once, after the end.
   T Take() {
     Rethrow();

@@ -18,11 +18,22 @@ absl::Status Decode(std::string_view value, T& into) {
   return status.ok() ? status : absl::DataLossError(status.message());
 }
 
-// The next key at which a scan may continue if the entries after `key` cannot
-// be read. A kind has at most 65,536 such keys.
-std::string Behind(std::string key) {
-  key.resize(kKeyKindBytes + 2, '\0');
-  return BehindPrefix(key);
+// Keys are numbers here: the sum of two keys of the same size, halved.
+std::string MiddleOf(const std::string& low, const std::string& high) {
+  std::string middle(low.size(), '\0');
+  unsigned carry = 0;
+  for (size_t i = low.size(); i-- > 0;) {
+    carry += static_cast<unsigned char>(low[i]);
+    carry += static_cast<unsigned char>(high[i]);
+    middle[i] = static_cast<char>(carry & 0xff);
+    carry >>= 8;
+  }
+  for (char& digit : middle) {
+    const unsigned value = carry << 8 | static_cast<unsigned char>(digit);
+    digit = static_cast<char>(value >> 1);
+    carry = value & 1;
+  }
+  return middle;
 }
 
 }  // namespace
@@ -56,9 +67,35 @@ absl::Status ItemReader::Scan(const std::string& prefix,
     if (status.ok()) return status;
     absl::Status told = Lose(what + " that cannot be read", status);
     if (!told.ok()) return told;
-    first = Behind(last);
+    first = NextReadable(std::move(last), end);
   }
   return absl::OkStatus();
+}
+
+std::string ItemReader::NextReadable(std::string key, const std::string& end) {
+  const auto is_readable = [&](const std::string& from) {
+    return state_
+        .Scan(from, end,
+              [](std::string_view, std::string_view) { return false; })
+        .ok();
+  };
+  // A damaged block has neighbouring keys. So the steps are short at first: the
+  // last byte is counted up, then the byte before, and so on.
+  const size_t bytes = std::max(key.size() + 1, kBehindPid + sizeof(uint64_t));
+  std::string low = std::move(key);
+  low.resize(bytes, '\0');
+  std::string high;
+  for (size_t kept = bytes; high.empty(); --kept) {
+    std::string next = BehindPrefix(low.substr(0, kept));
+    if (next >= end) return end;
+    next.resize(bytes, '\0');
+    (is_readable(next) ? high : low) = std::move(next);
+  }
+  for (;;) {
+    std::string middle = MiddleOf(low, high);
+    if (middle == low) return high;
+    (is_readable(middle) ? high : low) = std::move(middle);
+  }
 }
 
 absl::Status ItemReader::LoadBodies(Records records) {

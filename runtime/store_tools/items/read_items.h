@@ -57,6 +57,9 @@ class ItemReader {
                     absl::FunctionRef<absl::Status(std::string_view key,
                                                    std::string_view value)>
                         use);
+  // The first key behind `key` from which the state can be read; `end` if there
+  // is none. Finds the end of one damaged block; other blocks may follow.
+  std::string NextReadable(std::string key, const std::string& end);
   // OK if `lost` was called.
   absl::Status Lose(const std::string& what, const absl::Status& why);
   // Fills in the body of the mail.

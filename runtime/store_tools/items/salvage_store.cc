@@ -10,13 +10,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/store/journal_applier.h"
-#include "runtime/store/rocks_state_store.h"
-#include "runtime/store_tools/closed_journal.h"
+#include "runtime/store_tools/items/damaged_store.h"
 #include "runtime/store_tools/items/read_items.h"
-#include "runtime/store_tools/items/readable_journal.h"
 #include "runtime/store_tools/items/write_items.h"
-#include "runtime/store_tools/overlay_state.h"
 #include "runtime/store_tools/plugin_files.h"
 #include "runtime/store_tools/read_only_files.h"
 
@@ -30,171 +26,54 @@ constexpr uint64_t kDayNs = uint64_t{24 * 3600} * 1'000'000'000;
 class Salvage {
  public:
   Salvage(const SalvageOptions& options, FileSystem& files)
-      : options_(options), files_(files) {}
+      : options_(options), files_(files), store_(options, files, report_) {}
 
   absl::StatusOr<SalvageReport> Run();
 
  private:
-  absl::Status OpenJournal();
-  absl::Status OpenState();
-  // Whether every entry can be read.
-  bool IsWhole();
-  // Chooses the state with which the new store begins; makes overlay_.
-  absl::Status Combine();
-  // Applies the records from `from` on to the overlay.
-  void Apply(uint64_t from);
   absl::StatusOr<StoreItem> Whole(ItemReader& reader);
   absl::Status Take(AnyItem&& item);
   absl::Status TakeProcess(ProcessItem& item);
+  // Takes from the process the names that an earlier process holds: one of the
+  // two entries is old.
+  void KeepFreeNames(ProcessItem& item);
+  // False for a process that has a result: its entry is old.
+  bool IsAlive(const Pid& pid);
   absl::Status TakeId(IdItem&& item);
   absl::Status TakeOwner(const OwnerItem& item);
   // The owner of a process needs a name.
   absl::Status NameOwner(Owner owner);
+  absl::Status TakeAll();
   // Copies the plugin files that are intact.
   void TakePluginFiles();
 
   const SalvageOptions& options_;
   FileSystem& files_;
   SalvageReport report_;
-  std::optional<ReadableJournal> journal_;
-  std::unique_ptr<StateStore> state_;  // null: it cannot be opened
-  std::optional<OverlayState> overlay_;
-  // The records before it are in the new store.
-  uint64_t position_ = 0;
+  DamagedStore store_;
   StoreItem whole_;
   std::unique_ptr<StoreWriter> writer_;
   absl::flat_hash_set<Pid> pids_;
   std::set<Owner> owners_;
+  std::set<std::pair<Owner, std::string>> names_;
   std::map<records::PluginNumber, records::Plugin> plugins_;
 };
 
-absl::Status Salvage::OpenJournal() {
-  const auto strict = ClosedJournal::Open(options_.directory, files_);
-  if (!strict.ok() && !absl::IsDataLoss(strict.status())) {
-    return strict.status();
-  }
-  auto opened = ReadableJournal::Open(options_.directory, files_);
-  if (!opened.ok()) {
-    report_.Lose(absl::StrCat("the journal: ", opened.status().message()));
-    return absl::OkStatus();
-  }
-  journal_ = *std::move(opened);
-  if (strict.ok()) return absl::OkStatus();
-  report_.Lose(absl::StrCat("the records from position ", journal_->end_lsn(),
-                            " on: ", strict.status().message()));
-  return absl::OkStatus();
-}
-
-absl::Status Salvage::OpenState() {
-  const std::string directory = options_.directory + "/state";
-  absl::StatusOr<std::unique_ptr<StateStore>> opened;
-  if (options_.open_state) {
-    opened = options_.open_state();
-  } else {
-    const auto names = files_.List(directory);
-    if (absl::IsNotFound(names.status())) return absl::OkStatus();
-    auto rocks = RocksStateStore::OpenToRead(directory);
-    if (rocks.ok()) {
-      opened = *std::move(rocks);
-    } else {
-      opened = rocks.status();
-    }
-  }
-  if (absl::IsPermissionDenied(opened.status())) return opened.status();
-  if (opened.ok()) {
-    state_ = *std::move(opened);
-  } else {
-    report_.Lose(absl::StrCat("the state store: ", opened.status().message()));
-  }
-  return absl::OkStatus();
-}
-
-bool Salvage::IsWhole() {
-  const absl::Status status = state_->Scan(
-      std::string(kKeyKindBytes, '\0'), std::string(kKeyKindBytes, '\xff'),
-      [](std::string_view, std::string_view) { return true; });
-  if (!status.ok()) {
-    report_.Lose(absl::StrCat("a part of the state store: ", status.message()));
-  }
-  return status.ok();
-}
-
-absl::Status Salvage::Combine() {
-  const bool has_all_records = journal_ && journal_->first_lsn() == kFirstLsn;
-  const bool is_whole = state_ != nullptr && IsWhole();
-  if (!is_whole && has_all_records) {
-    overlay_.emplace(nullptr);
-    Apply(kFirstLsn);
-    return absl::OkStatus();
-  }
-  if (state_ == nullptr) {
-    return absl::DataLossError(absl::StrCat(
-        options_.directory,
-        ": nothing can be taken: there is no state store that can be read, and "
-        "the journal begins at position ",
-        journal_ ? journal_->first_lsn() : 0,
-        ", behind the records that have made the state; restore a backup"));
-  }
-  overlay_.emplace(state_.get());
-  const absl::StatusOr<StoreMeta> meta = ItemReader(*overlay_, nullptr).Meta();
-  if (!meta.ok() && has_all_records) {
-    // Nothing was applied before the program ended.
-    Apply(kFirstLsn);
-    return absl::OkStatus();
-  }
-  if (!meta.ok()) {
-    return absl::DataLossError(absl::StrCat(
-        options_.directory, ": nothing can be taken: ", meta.status().message(),
-        "; restore a backup"));
-  }
-  position_ = meta->applied;
-  if (!journal_) return absl::OkStatus();
-  const bool can_apply = is_whole && meta->applied >= journal_->first_lsn() &&
-                         meta->applied <= journal_->end_lsn();
-  if (can_apply) {
-    Apply(meta->applied);
-  } else if (meta->applied < journal_->end_lsn()) {
-    report_.Lose(absl::StrCat("the records from position ", meta->applied,
-                              " to ", journal_->end_lsn(),
-                              ": the state that they change cannot be read"));
-  }
-  return absl::OkStatus();
-}
-
-void Salvage::Apply(uint64_t from) {
-  WalkedSource source = journal_->Source();
-  ApplierOptions options;
-  // The changes of the records before a record that does not fit are kept.
-  options.max_batch_bytes = 1;
-  auto applier = JournalApplier::Open(*overlay_, source, options);
-  absl::Status status = applier.status();
-  if (status.ok()) {
-    status = journal_->ForEach([&](const RecordView& record) {
-      return record.lsn < from ? absl::OkStatus() : (*applier)->Apply(record);
-    });
-    position_ = (*applier)->applied();
-  }
-  if (!status.ok()) {
-    const absl::StatusOr<StoreMeta> meta =
-        ItemReader(*overlay_, nullptr).Meta();
-    position_ = meta.ok() ? meta->applied : from;
-    report_.Lose(absl::StrCat("the records from position ", position_,
-                              " on: ", status.message()));
-  }
-}
-
 absl::StatusOr<StoreItem> Salvage::Whole(ItemReader& reader) {
   const absl::StatusOr<StoreMeta> meta = reader.Meta();
-  if (!meta.ok()) return meta.status();
+  if (!meta.ok()) {
+    return store_.NothingToTake(absl::StrCat(
+        meta.status().message(), ", and no record of the journal can be read"));
+  }
   StoreItem whole{.store_ns = meta->store_ns,
                   .clock_unix_ns = meta->unix_ns,
                   .clock_store_ns = meta->time_ns};
   whole.incarnation = meta->incarnation;
-  whole.position = std::max(position_, meta->applied);
-  if (journal_) {
-    whole.id = journal_->meta().store;
-    whole.incarnation = std::max(whole.incarnation, journal_->incarnation());
-    whole.position = std::max(whole.position, journal_->bound_lsn());
+  whole.position = std::max(store_.position(), meta->applied);
+  if (const ReadableJournal* const journal = store_.journal()) {
+    whole.id = journal->meta().store;
+    whole.incarnation = std::max(whole.incarnation, journal->incarnation());
+    whole.position = std::max(whole.position, journal->bound_lsn());
   } else {
     // Fingerprints of requests can no longer be compared.
     whole.id = {meta->applied, meta->incarnation};
@@ -223,18 +102,42 @@ absl::Status Salvage::NameOwner(Owner owner) {
   return writer_->Add(OwnerItem{.number = owner, .name = name});
 }
 
+void Salvage::KeepFreeNames(ProcessItem& item) {
+  records::RuntimeImage& image = item.entry.runtime;
+  std::erase_if(image.names, [&](const std::string& name) {
+    if (names_.emplace(image.owner, name).second) return false;
+    report_.Lose(absl::StrCat("the name ", name, " of process ",
+                              FormatPid(item.pid), ": another process has it"));
+    return true;
+  });
+}
+
 absl::Status Salvage::TakeProcess(ProcessItem& item) {
   // Without its entry the meaning of the number is unknown.
   if (!plugins_.contains(item.entry.plugin)) {
     item.entry.plugin = records::kNoPlugin;
   }
   absl::Status status = NameOwner(item.entry.runtime.owner);
-  if (status.ok()) status = writer_->Add(item);
+  if (!status.ok()) return status;
+  KeepFreeNames(item);
+  status = writer_->Add(item);
+  if (absl::IsInvalidArgument(status)) {
+    report_.Lose(
+        absl::StrCat("process ", FormatPid(item.pid), ": ", status.message()));
+    return absl::OkStatus();
+  }
   if (!status.ok()) return status;
   pids_.insert(item.pid);
   ++report_.processes;
   report_.events += item.mailbox.size();
   return status;
+}
+
+bool Salvage::IsAlive(const Pid& pid) {
+  if (!store_.may_have_old_entries()) return true;
+  const auto result = store_.state().Get(KeyOf(KeyKind::kOutcome, pid));
+  // A result that cannot be read is reported with the other results.
+  return !result.ok() || !result->has_value();
 }
 
 absl::Status Salvage::TakeId(IdItem&& item) {
@@ -290,35 +193,44 @@ void Salvage::TakePluginFiles() {
   }
 }
 
-absl::StatusOr<SalvageReport> Salvage::Run() {
-  absl::Status status = OpenJournal();
-  if (status.ok()) status = OpenState();
-  if (status.ok()) status = Combine();
-  if (!status.ok()) return status;
-  const auto lose = [this](const std::string& what) { report_.Lose(what); };
+absl::Status Salvage::TakeAll() {
+  const auto lose = [this](const std::string& what) {
+    report_.Lose(WithoutAdvice(what));
+  };
   const ItemReader::Lost lost = lose;
-  ItemReader reader(*overlay_, &lost);
-  status = reader.LoadBodies([&](auto take) {
-    if (!journal_) return absl::OkStatus();
-    const absl::Status walked = journal_->ForEach(take);
+  ItemReader reader(store_.state(), &lost);
+  absl::Status status = reader.LoadBodies([&](auto take) {
+    if (store_.journal() == nullptr) return absl::OkStatus();
+    const absl::Status walked = store_.journal()->ForEach(take);
     return absl::IsCancelled(walked) ? absl::OkStatus() : walked;
   });
   if (!status.ok()) return status;
   const absl::StatusOr<StoreItem> whole = Whole(reader);
   if (!whole.ok()) return whole.status();
   whole_ = *whole;
-  report_.position = position_;
-  auto writer = StoreWriter::Begin(options_.new_directory, *options_.new_files);
-  if (!writer.ok()) return writer.status();
-  writer_ = *std::move(writer);
   status = writer_->Add(whole_);
   const auto take = [this](AnyItem&& item) { return Take(std::move(item)); };
   if (status.ok()) status = reader.ReadHead(take);
   if (status.ok()) {
     status = reader.ReadProcesses(
-        [](const Pid&, const ProcessEntry&) { return true; }, take);
+        [&](const Pid& pid, const ProcessEntry&) { return IsAlive(pid); },
+        take);
   }
-  if (status.ok()) status = reader.ReadTail(take);
+  return status.ok() ? reader.ReadTail(take) : status;
+}
+
+absl::StatusOr<SalvageReport> Salvage::Run() {
+  absl::Status status = store_.OpenJournal();
+  if (!status.ok()) return status;
+  // First, so that a wrong new directory is named before files are copied.
+  auto writer = StoreWriter::Begin(options_.new_directory, *options_.new_files);
+  if (!writer.ok()) return writer.status();
+  writer_ = *std::move(writer);
+  status = store_.OpenState();
+  if (!status.ok()) return status;
+  report_.position = store_.position();
+  status = TakeAll();
+  store_.Close();
   if (status.ok()) status = writer_->End();
   if (!status.ok()) return status;
   TakePluginFiles();

@@ -6,7 +6,9 @@
 //   state store  if it is whole, the records are applied to it. If a part is
 //                lost and the journal still has its first record, the records
 //                are applied to an empty state. Otherwise the readable entries
-//                are taken as they are.
+//                are taken as they are, and no records are applied to them. If
+//                RocksDB cannot open the store, its data files are read one by
+//                one (runtime/store/data_files), from copies in NEW.reading.
 //   a process    with its image, or its whole history. An event whose content
 //                is lost is left out.
 //
@@ -60,7 +62,8 @@ struct SalvageReport {
 };
 
 // DATA_LOSS: nothing can be taken, and why. ALREADY_EXISTS: new_directory is
-// not empty. Others: as ExamineStore.
+// not empty. RESOURCE_EXHAUSTED: there is no room for the copies. Others: as
+// ExamineStore.
 absl::StatusOr<SalvageReport> SalvageStore(const SalvageOptions& options);
 
 }  // namespace actord::runtime

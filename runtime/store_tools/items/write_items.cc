@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/files/remove_folder.h"
 #include "runtime/journal/meta.h"
 #include "runtime/process/listed/labels.h"
 #include "runtime/store/rocks_state_store.h"
@@ -22,14 +23,6 @@ constexpr size_t kBatchBytes = 4 << 20;
 
 absl::Status Wrong(const std::string& what) {
   return absl::InvalidArgumentError(what);
-}
-
-absl::Status Remove(const std::string& path) {
-  std::error_code error;
-  std::filesystem::remove_all(path, error);
-  if (!error) return absl::OkStatus();
-  return absl::InternalError(
-      absl::StrCat("cannot remove ", path, ": ", error.message()));
 }
 
 }  // namespace
@@ -52,8 +45,9 @@ absl::StatusOr<std::unique_ptr<StoreWriter>> StoreWriter::Begin(
 
 absl::Status StoreWriter::Prepare() {
   // Left over from an interrupted import.
-  absl::Status status = Remove(making_);
+  absl::Status status = RemoveFolder(making_);
   if (status.ok()) status = files_.MakeDirectory(making_);
+  if (!status.ok()) return status;
   std::error_code error;
   std::filesystem::permissions(making_, std::filesystem::perms::owner_all,
                                error);
@@ -61,7 +55,6 @@ absl::Status StoreWriter::Prepare() {
     return absl::InternalError(
         absl::StrCat("chmod ", making_, ": ", error.message()));
   }
-  if (!status.ok()) return status;
   auto state = RocksStateStore::Open(
       {.directory = making_ + "/state", .await_room = nullptr});
   if (!state.ok()) return state.status();
@@ -71,7 +64,7 @@ absl::Status StoreWriter::Prepare() {
 
 StoreWriter::~StoreWriter() {
   state_.reset();
-  if (!has_ended_) static_cast<void>(Remove(making_));
+  if (!has_ended_) static_cast<void>(RemoveFolder(making_));
 }
 
 absl::Status StoreWriter::Write() {

@@ -39,8 +39,9 @@ TEST_F(TokenFileTest, RefusesFilesWithoutExactlyOneToken) {
        {std::string(), std::string("\n"), TokenText(1) + "\n" + TokenText(2),
         " " + TokenText(1), TokenText(1).substr(1), "Bearer " + TokenText(1),
         TokenText(1) + "x"}) {
-    EXPECT_THAT(WhyNot(text), HasSubstr("must hold one token, as actorctl "
-                                        "token new prints it: "));
+    EXPECT_THAT(WhyNot(text),
+                HasSubstr("a token file must hold one token, as actorctl "
+                          "token new prints it: "));
   }
 }
 
@@ -48,6 +49,16 @@ TEST_F(TokenFileTest, RefusesAFileThatOthersCanReadOrWrite) {
   for (const mode_t mode : {0644, 0604, 0602, 0660}) {
     EXPECT_THAT(WhyNot(TokenText(1), mode), HasSubstr("has mode 0"));
   }
+  EXPECT_THAT(WhyNot(TokenText(1), 0644),
+              HasSubstr("; a token file must have mode 0640 or 0600, so that "
+                        "only its owner can change it and others cannot read "
+                        "it: type chmod 0600 " +
+                        PathOf("tokens.toml")));
+}
+
+TEST_F(TokenFileTest, TellsTheFileOfTokensOfADaemonApart) {
+  EXPECT_THAT(WhyNot("# The tokens of actord.\n[[token]]\nid = \"x\"\n"),
+              HasSubstr(": is the file of tokens of a daemon (auth.tokens)"));
 }
 
 TEST_F(TokenFileTest, SaysIfThereIsNoFile) {

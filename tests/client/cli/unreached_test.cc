@@ -8,11 +8,14 @@
 
 #include <string>
 
+#include "absl/time/clock.h"
 #include "tests/client/cli/cli_run.h"
+#include "tests/identity/certificates/issued.h"
 
 namespace actord::client {
 namespace {
 
+using identity::Authority;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -73,7 +76,7 @@ TEST(Unreached, SaysWhyTheAnswerIsNotUnderstood) {
        "certificate is expired"},
       {both, "Peer name b is not in peer certificate", "--tls-server-name"},
       {both, "routines::wrong version number", "leave --tls-ca out"},
-      {both, "empty address list: ", "or a file is damaged"},
+      {both, "empty address list: ", "a curve such as P-256, and SHA-256"},
       {plain, "Trying to connect an http1.x server",
        "(admin.listen) instead of server.listen"},
       {unix, "Socket closed",
@@ -82,6 +85,30 @@ TEST(Unreached, SaysWhyTheAnswerIsNotUnderstood) {
   for (const auto& c : cases) {
     EXPECT_THAT(Said(c.endpoint, c.message), EndsWith(c.reason));
   }
+}
+
+TEST(Unreached, NamesACertificateThatIsNotValidNow) {
+  Authority authority;
+  const auto said_of = [&authority](absl::Time begin, absl::Time end) {
+    const identity::Issued issued =
+        authority.Issue({.common_name = "billing", .begin = begin, .end = end});
+    return Said({"a:1",
+                 "",
+                 {.ca = authority.certificate(),
+                  .certificate = issued.certificate,
+                  .key = issued.key}},
+                "Socket closed");
+  };
+  const absl::Time epoch = absl::UnixEpoch(), now = absl::Now();
+  EXPECT_EQ(said_of(epoch, epoch + absl::Hours(1)),
+            "cannot reach the daemon at a:1: the daemon closed the connection; "
+            "--tls-certificate: the certificate of CN=billing expired at "
+            "1970-01-01T01:00:00Z; put a renewed one there");
+  EXPECT_THAT(said_of(now + absl::Hours(1), now + absl::Hours(2)),
+              EndsWith("on; is the clock of one machine wrong?"));
+  EXPECT_THAT(said_of(epoch, now + absl::Hours(1)),
+              EndsWith("if the daemon does not accept the certificate, give "
+                       "one of an authority in its tls.client_ca"));
 }
 
 TEST(Unreached, DescribesWithoutTheNextStep) {

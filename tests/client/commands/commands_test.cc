@@ -379,7 +379,7 @@ TEST_F(Commands, CompletionOffersCommandsOptionsAndChoices) {
             "ready\t\nrunning\t\n");
   EXPECT_EQ(Run({"__complete"}).out, "");
   EXPECT_THAT(Run({"completion", "bash"}).out,
-              HasSubstr("complete -o default -F _actorctl actorctl"));
+              HasSubstr("complete -F _actorctl actorctl"));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST_F(Hints, MissingTokenNamesTheOption) {
 
 TEST_F(Hints, EmptyListIsExplainedOnStandardError) {
   const std::map<std::string, std::string> texts = {
-      {"ps", "no process is live, or none matches\n"},
+      {"ps", "no process is live\n"},
       {"yields", "no command waits for an answer\n"},
       {"clients", "no client that you may see is connected\n"},
       {"names", "no name is registered, or none matches\n"},
@@ -81,7 +81,7 @@ TEST_F(Hints, StatusShowsTheLimitThatIsReached) {
   status.mutable_counters()->set_processes_dormant(2);
   EXPECT_THAT(Run({"status"}).out,
               ContainsRegex("Processes: +21 of 20 live \\(2 dormant\\), "));
-  EXPECT_THAT(Run({"status"}).out, ContainsRegex("Limits reached: +none\n"));
+  EXPECT_THAT(Run({"status"}).out, ContainsRegex("Refused at limits: +none\n"));
   status.mutable_counters()->set_processes_live(22);
   status.mutable_counters()->set_process_limit_total(1234);
   status.mutable_counters()->set_memory_limit_total(1);

@@ -121,6 +121,18 @@ TEST_F(Graph, CycleBehindTheCallIsNotItsOwn) {
   EXPECT_THAT(chain.why, HasSubstr("of b (type_b), and so on in a circle"));
 }
 
+TEST_F(Graph, SaysWhatTheCalleeOfAProgramOutsideWaitsFor) {
+  v1::PendingCall outside = Call("", "a");
+  outside.set_callee_state(v1::PROCESS_STATE_IDLE);
+  EXPECT_EQ(graph_.BehindText(outside),
+            ", which is IDLE: it waits for a message, and has not answered");
+  graph_.Add(Call("a", "b"));
+  graph_.AddCommand("b", "payment.charge");
+  EXPECT_EQ(graph_.BehindText(outside),
+            ", which waits for the answer of b (type_b), which waits for "
+            "payment.charge");
+}
+
 TEST_F(Graph, LongChainIsCut) {
   for (int i = 0; i < 1000; ++i) {
     graph_.Add(Call(std::to_string(i), std::to_string(i + 1)));
@@ -128,6 +140,18 @@ TEST_F(Graph, LongChainIsCut) {
   const CallGraph::Chain chain = ChainOf(Call("0", "1"));
   EXPECT_THAT(chain.pids, SizeIs(17));
   EXPECT_THAT(chain.why, HasSubstr("and so on"));
+}
+
+TEST_F(Graph, NamesTheProgramOutside) {
+  v1::PendingCall call = Call("", "b");
+  EXPECT_EQ(CallerText(call), "a program outside");
+  v1::OutsideCaller& outside = *call.mutable_outside();
+  outside.set_connection(17);
+  EXPECT_EQ(CallerText(call), "a program outside (connection 17)");
+  outside.set_name("bill\x1b[2Jing");
+  outside.set_address("192.0.2.1:4711");
+  EXPECT_EQ(CallerText(call),
+            "a program outside (bill?[2Jing, 192.0.2.1:4711, connection 17)");
 }
 
 TEST_F(Graph, TextOfStrangersCannotHarmTheTerminal) {

@@ -65,7 +65,7 @@ TEST_F(PsCommand, EmptyListIsOneLineForPeopleAndAnEmptyArrayForPrograms) {
     const CliResult empty = Run({"ps", "-o", format});
     EXPECT_EQ(empty.status, ExitStatus::kDone);
     EXPECT_EQ(empty.out, "");
-    EXPECT_EQ(empty.err, "no process is live, or none matches\n");
+    EXPECT_EQ(empty.err, "no process is live\n");
   }
   const CliResult array = Run({"ps", "-o", "json"});
   EXPECT_EQ(array.out, "[]\n");

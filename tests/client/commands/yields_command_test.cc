@@ -85,5 +85,40 @@ TEST_F(TokenArgument, FindsOnEveryPage) {
   EXPECT_EQ(daemon_.log().yield_lists.size(), 3u);
 }
 
+TEST_F(Commands, CompleteSaysWhyItIsNotAccepted) {
+  using Answer = v1::CompleteYieldResponse;
+  const struct {
+    Answer::Answer answer;
+    ExitStatus status;
+    const char* out;
+    const char* err;
+  } cases[] = {
+      {Answer::ANSWER_ACCEPTED, ExitStatus::kDone, "ACCEPTED\n", ""},
+      {Answer::ANSWER_DUPLICATE, ExitStatus::kDone, "DUPLICATE\n", ""},
+      {Answer::ANSWER_CONFLICT, ExitStatus::kFailed, "CONFLICT\n",
+       "actorctl: the command has already been completed with another result "
+       "or error; this completion was dropped; see \"actorctl describe "
+       "1.2b.3.1\"\n"},
+      {Answer::ANSWER_SUPERSEDED, ExitStatus::kFailed, "SUPERSEDED\n",
+       "actorctl: the command has been taken again: a newer attempt has a "
+       "token of its own; this completion was dropped; see \"actorctl yields "
+       "--pid 1.2b.3.1\"\n"},
+      {Answer::ANSWER_EXPIRED, ExitStatus::kFailed, "EXPIRED\n",
+       "actorctl: the command has already ended without this completion: it "
+       "timed out, its attempts were used up, or its process ended or "
+       "cancelled it; see \"actorctl describe 1.2b.3.1\"\n"},
+      {Answer::ANSWER_UNKNOWN, ExitStatus::kNotFound, "UNKNOWN\n",
+       "actorctl: the daemon knows no such command: it never was, or it ended "
+       "too long ago; see \"actorctl describe 1.2b.3.1\"\n"},
+  };
+  for (const auto& c : cases) {
+    daemon_.answer = c.answer;
+    const CliResult result = Run({"complete", "1.2b.3.1.1", "true"});
+    EXPECT_EQ(result.status, c.status) << c.out;
+    EXPECT_EQ(result.out, c.out);
+    EXPECT_EQ(result.err, c.err);
+  }
+}
+
 }  // namespace
 }  // namespace actord::client

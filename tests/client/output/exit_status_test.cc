@@ -55,6 +55,33 @@ TEST(ExitStatus, RefusedInitIsAFailureWithEveryCode) {
   }
 }
 
+TEST(FromGrpc, SaysWhyARequestIsTooLarge) {
+  const absl::Status status = FromGrpc(
+      grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                   "Received message larger than max (30000028 vs. 6291456)"));
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_EQ(status.message(),
+            "the request has 30000028 bytes; the daemon takes at most "
+            "limits.max_payload_bytes (1 MiB unless configured) in a payload, "
+            "and 6291456 bytes in a request");
+  const ErrorDetails details = DetailsOf(status);
+  EXPECT_EQ(details.reason, "PAYLOAD_TOO_LARGE");
+  EXPECT_EQ(details.metadata.at("max_request_bytes"), "6291456");
+  EXPECT_FALSE(details.retry_delay.has_value());
+}
+
+TEST(FromGrpc, KeepsOtherTexts) {
+  for (const char* const text :
+       {"Received message larger than max (", "full",
+        "Received message larger than max (7 or 6)",
+        "Received message larger than max (7 vs. six)"}) {
+    const absl::Status status =
+        FromGrpc(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, text));
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_EQ(status.message(), text);
+  }
+}
+
 TEST(ParseStatusCode, TakesNamesAndNumbersOfErrors) {
   EXPECT_EQ(*ParseStatusCode("NOT_FOUND"), 5);
   EXPECT_EQ(*ParseStatusCode("not_found"), 5);

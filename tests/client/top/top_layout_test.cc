@@ -193,10 +193,10 @@ actord 0.1.0 at 127.0.0.1:7600   SERVING
 up 1d3h   4 workers   every 2s
 Processes 3 live   started 0/s
 ended 0/s   failed 0/s
-PID             TYPE       PRI▼  STEPS/S
-1.f7dcb807.1.1  order        31        0
-1.f7dcb807.0.1  counter      16    12.2k
-1.f7dcb807.2.1  order.li…    16        0
+PID             TYPE      STATE     PRI▼
+1.f7dcb807.1.1  order     BLOCKED     31
+1.f7dcb807.0.1  counter   IDLE        16
+1.f7dcb807.2.1  order.l…  IDLE!       16
 all 3 processes   ?: help   q: quit
 )");
 }

@@ -99,14 +99,14 @@ TEST(Usage, MistakesAreNamedWithWhatMayBeMeant) {
 
 TEST(OptionSynonyms, LeadToTheOptionOfTheCommand) {
   const std::vector<std::string> known = {"--tail", "--follow", "--output"};
-  for (const auto& [typed, option] :
-       std::map<std::string, std::string>{{"--limit", "--tail"},
-                                          {"--limt", "--tail"},
-                                          {"-n", "--tail"},
-                                          {"-f", "--follow"},
-                                          {"--json", "--output json"},
-                                          {"--nothing", ""}}) {
-    EXPECT_EQ(OptionFor(typed, known), option) << typed;
+  for (const auto& [typed, option] : std::map<std::string, std::string>{
+           {"--limit", "; use \"--tail\""},
+           {"--limt", "; did you mean \"--tail\"?"},
+           {"-n", "; use \"--tail\""},
+           {"-f", "; use \"--follow\""},
+           {"--json", "; use \"--output json\""},
+           {"--nothing", ""}}) {
+    EXPECT_EQ(OptionHint(typed, known), option) << typed;
   }
 }
 

@@ -140,6 +140,17 @@ TEST(Metrics, EachTypeInForceHasItsFailures) {
           "actord_process_type_failures_total{type=\"order\"} 3\n"));
 }
 
+TEST(Metrics, TypesWithALimitOfTheirOwnHaveTheirUse) {
+  MetricSources sources;
+  EXPECT_THAT(WriteMetrics(sources), Not(HasSubstr("actord_process_type_max")));
+  sources.of_runtime.of_limited_types = {
+      {.name = "order", .live = 7, .max = 9, .refused = 1}};
+  const std::string text = WriteMetrics(sources);
+  EXPECT_THAT(text,
+              HasSubstr("\nactord_process_type_live{type=\"order\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("\nactord_process_type_max{type=\"order\"} 9\n"));
+}
+
 TEST(Metrics, TurnsOfATypeAreAHistogram) {
   MetricSources sources;
   EXPECT_THAT(WriteMetrics(sources), Not(HasSubstr("actord_turn_seconds")));

@@ -41,7 +41,7 @@ const ServiceDescriptor& Contract() {
 // A call as the check of the gate saw it.
 struct SeenCall {
   std::string method;
-  std::string peer;
+  std::string address;
   absl::Time deadline;
   std::string traceparent;
   uint64_t connection = 0;
@@ -55,7 +55,8 @@ class RecordingCheck {
     return [this](const Caller& caller) -> absl::StatusOr<Access> {
       const absl::MutexLock lock(&mutex_);
       const auto trace = caller.trace();
-      seen_.push_back({caller.method().name(), caller.peer(), caller.deadline(),
+      seen_.push_back({caller.method().name(), caller.address(),
+                       caller.deadline(),
                        trace ? runtime::TraceparentOf(*trace) : "",
                        caller.connection(), std::string(caller.identity())});
       if (!answer_.ok()) return answer_;
@@ -183,7 +184,7 @@ TEST_F(CallGateTest, RefusedCallHasNoEffect) {
   EXPECT_EQ(daemon_.Await(pid).result().data(), "42");
 }
 
-TEST_F(CallGateTest, CallerHasPeerMethodDeadlineAndTrace) {
+TEST_F(CallGateTest, CallerHasAddressMethodDeadlineAndTrace) {
   const MethodDescriptor& method = *Contract().FindMethodByName("GetStatus");
   const std::string trace =
       "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -192,7 +193,7 @@ TEST_F(CallGateTest, CallerHasPeerMethodDeadlineAndTrace) {
   EXPECT_TRUE(Call(method, "", &traced).ok());
   const std::vector<SeenCall> seen = recorded_.TakeSeen();
   ASSERT_EQ(seen.size(), 1u);
-  EXPECT_EQ(seen[0].peer.substr(0, 15), "ipv4:127.0.0.1:");
+  EXPECT_EQ(seen[0].address.substr(0, 10), "127.0.0.1:");
   EXPECT_EQ(seen[0].traceparent, trace);
   EXPECT_GT(seen[0].deadline, absl::Now());
   // gRPC sends a timeout with at least two digits, and rounds it up.

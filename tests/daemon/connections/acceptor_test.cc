@@ -13,6 +13,7 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
@@ -24,6 +25,8 @@ namespace actord::daemon {
 namespace {
 
 constexpr timeval kReadTimeout{10, 0};
+constexpr absl::Duration kPatience = absl::Seconds(10);
+constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 class AcceptorTest : public ::testing::Test {
  protected:
@@ -39,8 +42,8 @@ class AcceptorTest : public ::testing::Test {
     auto listener = Listener::Open(address);
     ASSERT_TRUE(listener.ok()) << listener.status();
     listener_ = *std::move(listener);
-    acceptor_ =
-        std::make_unique<Acceptor>(limits, registry_, counts_, logger_, clock_);
+    acceptor_ = std::make_unique<Acceptor>(limits, kPatience, registry_,
+                                           counts_, logger_, clock_);
     const absl::Status status =
         acceptor_->Start(listener_->sockets(), false,
                          [this, address](int, uint64_t, int fd, bool is_tcp) {
@@ -51,7 +54,14 @@ class AcceptorTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  int Connect() { return ConnectToPort(listener_->port()); }
+  // Connects and sends the preface of HTTP/2.
+  int Connect() { return Say(ConnectToPort(listener_->port()), kPreface); }
+
+  static int Say(int client, std::string_view bytes) {
+    // A refused connection may be closed already.
+    send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    return client;
+  }
 
   int ConnectToPort(int port) {
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -78,7 +88,15 @@ class AcceptorTest : public ::testing::Test {
               0)
         << std::strerror(errno);
     clients_.push_back(fd);
-    return fd;
+    return Say(fd, kPreface);
+  }
+
+  bool AwaitOpen(size_t count) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(10);
+    while (registry_.open() != count && absl::Now() < deadline) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+    return registry_.open() == count;
   }
 
   size_t Taken() {
@@ -109,6 +127,22 @@ class AcceptorTest : public ::testing::Test {
     return false;
   }
 
+  static uint16_t PortOf(int client) {
+    sockaddr_in own{};
+    socklen_t length = sizeof own;
+    getsockname(client, reinterpret_cast<sockaddr*>(&own), &length);
+    return ntohs(own.sin_port);
+  }
+
+  // The port of the client that was handed over as the `index`th one.
+  uint16_t PeerOfTaken(size_t index) {
+    const absl::MutexLock lock(&mutex_);
+    sockaddr_in peer{};
+    socklen_t length = sizeof peer;
+    getpeername(taken_[index], reinterpret_cast<sockaddr*>(&peer), &length);
+    return ntohs(peer.sin_port);
+  }
+
   // Closes the connections that were handed over.
   void CloseTaken() {
     const absl::MutexLock lock(&mutex_);
@@ -116,9 +150,13 @@ class AcceptorTest : public ::testing::Test {
     taken_.clear();
   }
 
+  // Whether the connection ends after a frame at most.
   static bool IsClosed(int client) {
-    char byte = 0;
-    return recv(client, &byte, 1, 0) == 0;
+    std::string frame(15, 0);
+    ssize_t size = recv(client, frame.data(), frame.size(), 0);
+    if (size > 0) size = recv(client, frame.data(), 1, 0);
+    // A reset, if the client has said something.
+    return size == 0 || (size < 0 && errno == ECONNRESET);
   }
 
   Logger logger_{LogFormat::kConsole, runtime::LogLevel::kError};
@@ -132,22 +170,88 @@ class AcceptorTest : public ::testing::Test {
   std::unique_ptr<Acceptor> acceptor_;
 };
 
-constexpr ConnectionLimits kWide{
-    .max = 100, .max_per_address = 100, .first_reserved = 10'000};
+constexpr ConnectionLimits kWide{.max = 100,
+                                 .max_per_address = 100,
+                                 .first_reserved = 10'000,
+                                 .max_calls = 1'000};
 
 TEST_F(AcceptorTest, HandsOverAndRemembersConnections) {
   Start(kWide);
   const int client = Connect();
   ASSERT_TRUE(AwaitTaken(1));
-  sockaddr_in own{};
-  socklen_t length = sizeof own;
-  getsockname(client, reinterpret_cast<sockaddr*>(&own), &length);
   const std::vector<Connection> all = registry_.List();
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].peer,
-            "ipv4:127.0.0.1:" + std::to_string(ntohs(own.sin_port)));
+  EXPECT_EQ(all[0].peer, "ipv4:127.0.0.1:" + std::to_string(PortOf(client)));
   EXPECT_EQ(all[0].since_unix_ns, clock_.UnixNs());
   EXPECT_EQ(counts_.accepted.load(), 1u);
+}
+
+TEST_F(AcceptorTest, HandsAConnectionOverWhenItsClientSpeaks) {
+  Start(kWide);
+  const int client = ConnectToPort(listener_->port());
+  ASSERT_TRUE(AwaitOpen(1));
+  // Taken in the order of their first bytes.
+  const int second = Connect();
+  ASSERT_TRUE(AwaitTaken(1));
+  EXPECT_EQ(PeerOfTaken(0), PortOf(second));
+  Say(client, kPreface.substr(0, 5));
+  const int third = Connect();
+  ASSERT_TRUE(AwaitTaken(2));
+  EXPECT_EQ(PeerOfTaken(1), PortOf(third));
+  EXPECT_EQ(registry_.open(), 3u);
+  Say(client, kPreface.substr(5));
+  ASSERT_TRUE(AwaitTaken(3));
+  EXPECT_EQ(PeerOfTaken(2), PortOf(client));
+}
+
+// gRPC sends its own SETTINGS to a client that has spoken.
+TEST_F(AcceptorTest, SendsSettingsToAClientThatItWaitsFor) {
+  Start(kWide);
+  const int client = ConnectToPort(listener_->port());
+  std::string received(15, 'x');
+  ASSERT_EQ(recv(client, received.data(), received.size(), MSG_WAITALL), 15);
+  EXPECT_EQ(received, std::string_view("\0\0\6\4\0\0\0\0\0\0\3\0\0\3\xe8", 15));
+  Say(client, kPreface);
+  ASSERT_TRUE(AwaitTaken(1));
+  EXPECT_EQ(recv(client, received.data(), 1, MSG_DONTWAIT), -1);
+}
+
+TEST_F(AcceptorTest, ClosesConnectionsThatSayNothingInTime) {
+  Start(kWide);
+  const int silent = ConnectToPort(listener_->port());
+  const int half = Say(ConnectToPort(listener_->port()), kPreface.substr(0, 5));
+  ASSERT_TRUE(AwaitOpen(2));
+  Connect();
+  ASSERT_TRUE(AwaitTaken(1));
+  clock_.Advance(kPatience);
+  EXPECT_TRUE(IsClosed(silent));
+  EXPECT_TRUE(IsClosed(half));
+  EXPECT_TRUE(AwaitOpen(1));
+  EXPECT_EQ(Taken(), 1u);
+}
+
+TEST_F(AcceptorTest, ForgetsConnectionsWhoseClientsLeaveWithoutAWord) {
+  Start(kWide);
+  const int client = ConnectToPort(listener_->port());
+  ASSERT_TRUE(AwaitOpen(1));
+  shutdown(client, SHUT_WR);
+  EXPECT_TRUE(IsClosed(client));
+  EXPECT_TRUE(AwaitOpen(0));
+  EXPECT_EQ(Taken(), 0u);
+}
+
+TEST_F(AcceptorTest, ClosesSilentConnectionsWhenItTurnsAwayAndAtItsEnd) {
+  for (const bool turns_away : {true, false}) {
+    Start(kWide);
+    const int client = ConnectToPort(listener_->port());
+    ASSERT_TRUE(AwaitOpen(1));
+    if (turns_away) acceptor_->TurnAway();
+    if (!turns_away) acceptor_->Stop();
+    EXPECT_EQ(registry_.open(), 0u);
+    EXPECT_TRUE(IsClosed(client));
+    acceptor_->Stop();
+    EXPECT_EQ(Taken(), 0u);
+  }
 }
 
 TEST_F(AcceptorTest, ClosesAtOnceAboveTheTotal) {
@@ -246,8 +350,7 @@ TEST_F(AcceptorTest, ClosesEachConnectionAfterTurnAway) {
       const int client = is_tcp ? Connect() : ConnectTo(address.substr(5));
       setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &kReadTimeout,
                  sizeof kReadTimeout);
-      char byte = 0;
-      EXPECT_EQ(read(client, &byte, 1), 0);
+      EXPECT_TRUE(IsClosed(client));
     }
     acceptor_->Stop();
     EXPECT_EQ(Taken(), 0u);

@@ -85,6 +85,30 @@ TEST(EstimateResets, ALargeMessageAfterAFewResetsIsNoFlood) {
   EXPECT_EQ(EstimateResets(CallsResetAtOnce(1), 3 << 20), 1u);
 }
 
+TEST(ConnectionHistory, IsProvedByCallsThatAreReadOrByOneLargeMessage) {
+  ConnectionHistory caller;
+  for (uint64_t i = 1; i < 100; ++i) {
+    caller.Judge(kLimits, Seen({.started = i, .received = i}, i));
+  }
+  EXPECT_FALSE(caller.is_proved());
+  caller.Judge(kLimits, Seen({.started = 100, .received = 100}, 100));
+  EXPECT_TRUE(caller.is_proved());
+
+  ConnectionHistory uploader;
+  uploader.Judge(kLimits, Seen({.started = 1}, 100));
+  EXPECT_FALSE(uploader.is_proved());
+  uploader.Judge(kLimits, Seen({.started = 1}, 200));
+  EXPECT_TRUE(uploader.is_proved());
+
+  ConnectionHistory flood;
+  for (uint64_t i = 0; i < 20; ++i) {
+    flood.Judge(kLimits, Seen({.started = 4 * i}, 100 * i));
+    // gRPC has not read anything meanwhile.
+    flood.Judge(kLimits, Seen({.started = 4 * i}, 100 * i));
+  }
+  EXPECT_FALSE(flood.is_proved());
+}
+
 TEST(MaxResetsOfEach, SharesTheLimitsOfFourConnections) {
   const GuardLimits limits = GuardLimitsFor(1000, 0);
   const struct {

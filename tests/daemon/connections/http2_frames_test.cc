@@ -112,5 +112,18 @@ TEST(CountCallsResetAtOnce, RandomBytesAndShortOnesAreNone) {
   EXPECT_EQ(CountCallsResetAtOnce(bytes), 0u);
 }
 
+TEST(AreEnoughBytes, WaitsForAWholeWordOfAProtocol) {
+  for (const std::string_view bytes :
+       {"", "P", "PR", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r", "PO", "GET", "TRACE",
+        "\x16"}) {
+    EXPECT_FALSE(AreEnoughBytes(bytes)) << bytes;
+  }
+  for (const std::string_view bytes :
+       {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "PRI * HTTP/2.1", "POST ", "POX",
+        "GET /", "\x16\x03", "\x16\x04", "x"}) {
+    EXPECT_TRUE(AreEnoughBytes(bytes)) << bytes;
+  }
+}
+
 }  // namespace
 }  // namespace actord::daemon

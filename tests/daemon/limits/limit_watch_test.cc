@@ -110,6 +110,43 @@ TEST_F(LimitWatchTest, LogsOneLineWhenReachedAndOneWhenFree) {
   EXPECT_THAT(watch_.Notes(), IsEmpty());
 }
 
+TEST_F(LimitWatchTest, LimitOfATypeNamesTheTypeAndTheRestart) {
+  sources_.of_runtime.of_limited_types.push_back(
+      {.name = "order", .live = 3, .max = 3});
+  Pass(1);
+  EXPECT_THAT(
+      log_.TakeLines(),
+      ElementsAre(HasSubstr(
+          "the limit of processes of type order is reached: 3 of 3 processes; "
+          "new processes of type order are refused with PROCESS_LIMIT. Raise "
+          "limits.max_processes_per_type, which needs a restart; actorctl ps "
+          "--type order lists them")));
+  EXPECT_THAT(
+      watch_.Notes(),
+      ElementsAre(HasSubstr("new processes of type order are refused")));
+}
+
+TEST_F(LimitWatchTest, LimitsThatNobodyHasSetAreUnset) {
+  const auto unset = [this] {
+    std::vector<std::string> names;
+    for (const LimitUse& use : ReadLimitUse(sources_)) {
+      if (use.is_unset) names.push_back(LimitUseName(use));
+    }
+    return names;
+  };
+  EXPECT_THAT(
+      unset(),
+      ElementsAre("processes of a type", "processes of a client",
+                  "waiting messages of a client", "external yields of a client",
+                  "calls of a client", "memory"));
+  sources_.quotas.bytes_per_second = 1;
+  sources_.quotas.mailbox_bytes = 1;
+  sources_.memory = runtime::MemoryUse{.bytes = 1, .limit = 2};
+  EXPECT_THAT(unset(),
+              ElementsAre("processes of a type", "processes of a client",
+                          "external yields of a client"));
+}
+
 TEST_F(LimitWatchTest, LimitThatIsHitAgainAndAgainIsReachedOnce) {
   for (int i = 0; i < 10; ++i) {
     ++sources_.of_runtime.refused_mailbox;

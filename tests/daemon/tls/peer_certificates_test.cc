@@ -16,11 +16,15 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "tests/daemon/served_daemon.h"
-#include "tests/daemon/tls/issued.h"
 #include "tests/daemon/tls/tls_directory.h"
+#include "tests/identity/certificates/issued.h"
 
 namespace actord::daemon {
 namespace {
+
+using identity::Authority;
+using identity::Issued;
+using identity::Wanted;
 
 Wanted ValidNow(Wanted wanted) {
   wanted.begin = absl::Now() - absl::Hours(1);

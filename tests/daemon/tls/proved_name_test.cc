@@ -4,10 +4,13 @@
 
 #include <string>
 
-#include "tests/daemon/tls/issued.h"
+#include "tests/identity/certificates/issued.h"
 
 namespace actord::daemon {
 namespace {
+
+using identity::Authority;
+using identity::Wanted;
 
 std::string NameOf(const Wanted& wanted) {
   static auto& authority = *new Authority;

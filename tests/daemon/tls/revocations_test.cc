@@ -7,11 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "tests/daemon/tls/issued.h"
+#include "tests/identity/certificates/issued.h"
 
 namespace actord::daemon {
 namespace {
 
+using identity::Authority;
+using identity::Issued;
+using identity::kTestNow;
+using identity::ParseCertificates;
 using ::testing::HasSubstr;
 
 class RevocationsTest : public ::testing::Test {

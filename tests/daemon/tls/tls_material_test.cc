@@ -2,18 +2,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/bio.h>
-#include <openssl/pem.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tests/daemon/tls/issued.h"
+#include "tests/identity/certificates/issued.h"
 
 namespace actord::daemon {
 namespace {
 
+using identity::Authority;
+using identity::FingerprintOf;
+using identity::Issued;
+using identity::kTestNow;
+using identity::WithPassphrase;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -30,20 +33,6 @@ TlsSettings Settings(bool has_clients) {
     settings.crl = "/tls/crl.pem";
   }
   return settings;
-}
-
-// The key, encrypted with a passphrase.
-std::string Encrypted(const std::string& pem) {
-  const PrivateKey key = *ParsePrivateKey(pem);
-  BIO* const bio = BIO_new(BIO_s_mem());
-  const unsigned char passphrase[] = "secret";
-  PEM_write_bio_PrivateKey(bio, key.get(), EVP_aes_128_cbc(), passphrase,
-                           sizeof passphrase - 1, nullptr, nullptr);
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(bio, &text);
-  std::string encrypted(text, static_cast<size_t>(size));
-  BIO_free(bio);
-  return encrypted;
 }
 
 class TlsMaterialTest : public ::testing::Test {
@@ -123,7 +112,7 @@ TEST_F(TlsMaterialTest, RefusesAWrongKey) {
   EXPECT_EQ(WhyRefused(texts),
             "tls.key: /tls/a.key: has no private key in PEM (-----BEGIN "
             "PRIVATE KEY-----)");
-  texts.key = Encrypted(own_.key);
+  texts.key = WithPassphrase(own_.key);
   EXPECT_THAT(WhyRefused(texts),
               StartsWith("tls.key: /tls/a.key: the key has a passphrase"));
   texts.key = authority_.Issue().key;

@@ -11,12 +11,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "tests/daemon/operations/fake_clock.h"
-#include "tests/daemon/tls/issued.h"
 #include "tests/daemon/tls/tls_directory.h"
+#include "tests/identity/certificates/issued.h"
 
 namespace actord::daemon {
 namespace {
 
+using identity::Authority;
+using identity::FingerprintOf;
+using identity::Issued;
+using identity::kTestNow;
 using ::testing::HasSubstr;
 
 class TlsReloaderTest : public ::testing::Test {

@@ -5,7 +5,8 @@ import signal
 import socket
 import time
 
-from admin.pages import admin_port, get
+from actord.v1 import process_pb2
+from admin.pages import admin_port, get, parse_metrics
 from harness.case import EmptyCase
 from harness.daemon import run_actord
 from harness.waiting import eventually
@@ -44,6 +45,29 @@ class AdminTest(EmptyCase):
         daemon.signal(signal.SIGTERM)
         self.assertEqual(daemon.wait(), 0)
         self.assertLess(time.monotonic() - began, 9)  # the client had ten
+
+    def test_pages_are_served_while_steps_hang_on_all_workers(self):
+        daemon = self.start_daemon("--admin-listen", "127.0.0.1:0", "--workers", 2,
+                                   "--max-blocked-threads", 0)
+        port = admin_port(daemon)
+        actor = self.connect(daemon)
+        go_on = self.directory / "go on"
+        self.addCleanup(go_on.touch)
+        pids = [actor.submit("probe", method="collect") for _ in range(3)]
+        for pid in pids:
+            actor.send(pid, "hold", str(go_on).encode())
+
+        def states():
+            return sorted(actor.process(pid).state for pid in pids)
+
+        hang = [process_pb2.PROCESS_STATE_READY, *[process_pb2.PROCESS_STATE_RUNNING] * 2]
+        eventually(lambda: states() == hang, "two steps that hang")
+        for _ in range(3):
+            status, _, text = get(port, "/metrics")
+            self.assertEqual(status, 200)
+            self.assertEqual(parse_metrics(text)["actord_processes_ready"][""], 1)
+            self.assertEqual(get(port, "/readyz")[0], 200)
+        self.assertEqual(states(), hang)
 
     def test_only_the_daemons_own_hosts_are_served(self):
         sock = self.directory / "admin.sock"

@@ -8,9 +8,11 @@ import shutil
 import signal
 import subprocess
 
+from admin.api import UNARY, Answer, data_of
 from admin.pages import admin_port
+from admin.unary_calls import UnaryCallsCase
 from harness import places
-from harness.case import EmptyCase
+from harness.case import DURABLE, EmptyCase
 from harness.waiting import WAIT_SECONDS, eventually
 
 LISTEN = ("--admin-listen", "127.0.0.1:0", "--admin-api")
@@ -53,8 +55,11 @@ class CurlCase(EmptyCase):
     def setUp(self):
         super().setUp()
         self.assertTrue(shutil.which("curl"), "curl is needed: Debian's package curl")
-        self.daemon = self.start_daemon(*LISTEN)
+        self.daemon = self.start_daemon(*LISTEN, *self.options())
         self.port = admin_port(self.daemon)
+
+    def options(self):
+        return ()
 
     def begin(self, *command, **variables):
         """Starts a command in a group of its own, which ends with the test."""
@@ -75,12 +80,48 @@ class CurlCase(EmptyCase):
         self.assertEqual((process.returncode, complaint), (0, b""))
         return Reply(output.decode())
 
-    def get(self, path):
-        return self.end(self.begin("curl", "-sSi", f"http://127.0.0.1:{self.port}{path}"))
+    def get(self, path, *words):
+        return self.end(self.begin("curl", "-sSi", *words,
+                                   f"http://127.0.0.1:{self.port}{path}"))
 
     def token_of(self, pid):
         return eventually(lambda: self.get(f"/v1/yields?pid={pid}").json.get(
             "yields"), "the payment")[0]["token"]
+
+
+class EachMethod(UnaryCallsCase):
+
+    def test_answers_as_with_grpc(self):
+        self.start()
+        expected = self.answers_of_grpc(self.requests())
+        calls = [*self.requests(), ("Shutdown", {"mode": "MODE_NOW"}, "admin")]
+        service = f"http://127.0.0.1:{admin_port(self.daemon)}/actord.v1.ActorService"
+        # One connection for all; the configuration of curl quotes as JSON does.
+        config = "\nnext\n".join(
+            f"url = {service}/{method}\ndata = {json.dumps(json.dumps(request))}\n"
+            f'header = "Authorization: Bearer {self.tokens[role]}"\n'
+            'header = "Content-Type: application/json"\n'
+            'silent\nshow-error\nwrite-out = " %{http_code}\\n"'
+            for method, request, role in calls)
+        done = subprocess.run(["curl", "--config", "-"], input=config,
+                              capture_output=True, text=True, check=True,
+                              timeout=WAIT_SECONDS, env=places.clean_environment())
+        self.assertEqual(done.stderr, "")
+        seen = [self.read(method, line) for (method, _, _), line in
+                zip(calls, done.stdout.splitlines(), strict=True)]
+        self.assertEqual(seen.pop(), ["Shutdown", "ok", ""])
+        self.compare(expected, seen)
+        self.assertEqual(self.daemon.wait(), 0)
+
+    def read(self, method, line):
+        """Method, code and reason of an answer and its status of HTTP."""
+        text, _, status = line.rpartition(" ")
+        if status == "200":
+            self.assertNotIn("code", json.loads(text))
+            return [method, "ok", ""]
+        answer = Answer(int(status), {}, text)
+        _, code, reason = answer.refusal
+        return [method, code, reason]
 
 
 class LinesOfTheDocs(CurlCase):
@@ -96,14 +137,20 @@ class LinesOfTheDocs(CurlCase):
         lines = curl_lines(DOC)
         service = "/actord.v1.ActorService/"
         order, result = "/v1/processes/order", "/v1/yields/$token/result"
+        outcome = f"/v1/processes/{PID_IN_DOCS}/outcome"
         self.assertEqual(set(lines), {service + "Submit", service + "Await", order,
-                                      result, "/v1/events"})
+                                      result, outcome, "/v1/events"})
         answer = self.end(self.line(lines[service + "Submit"]))
         self.assertEqual((answer.status, answer.headers["content-type"]),
                          (200, "application/json"))
         self.assertEqual(answer.json["receipt"], "RECEIPT_MEMORY")
         self.assertIn(PID_IN_DOCS, lines[service + "Await"])
-        answer = self.end(self.line(lines[service + "Await"], answer.json["pid"]))
+        pid = answer.json["pid"]
+        answer = self.end(self.line(lines[outcome], pid))
+        self.assertEqual((answer.status, answer.headers["content-type"]),
+                         (200, "text/event-stream"))
+        self.assertRegex(answer.text, r'^event: outcome\ndata: \{.*"IngiCg=="')
+        answer = self.end(self.line(lines[service + "Await"], pid))
         self.assertEqual(answer.status, 200, answer)
         # echo ends with its input.
         self.assertEqual(answer.json["outcome"]["result"]["data"], "IngiCg==")
@@ -209,3 +256,69 @@ class ShortRoutes(CurlCase):
         self.assertEqual((answer.status, answer.json,
                           answer.headers["actord-started"]), (200, 7, "true"))
         self.assertEqual(self.used, set(ROUTE.findall(DOC)))
+
+
+class StreamsAndPages(CurlCase):
+
+    def options(self):
+        return ("--store", self.directory / "store",
+                "--admin-link-key", self.directory / "link.key")
+
+    def setUp(self):
+        super().setUp()
+        self.actor = self.connect(self.daemon)
+
+    def test_history_of_a_process_ends_by_itself(self):
+        pid = self.actor.submit("counter", b"1", durability=DURABLE)
+        self.actor.call(pid, "add", b"2")
+        answer = self.get(f"/v1/history?pid={pid}", "-N")
+        self.assertEqual((answer.status, answer.headers["content-type"]),
+                         (200, "text/event-stream"))
+        events = re.findall(r"^event: (\w+)\ndata: (.*)\n\n", answer.text, re.MULTILINE)
+        self.assertEqual(events[-1], ("end", "{}"))
+        kinds = [entry for name, data in events[:-1] for entry in
+                 json.loads(data)["entries"]]
+        self.assertEqual({name for name, _ in events[:-1]}, {"entries"})
+        self.assertIn("add", json.dumps(kinds))
+
+    def test_publications_come_while_curl_runs(self):
+        herald = self.actor.submit("probe.herald")
+        curl = self.begin("curl", "-sSiN", f"http://127.0.0.1:{self.port}"
+                          "/v1/publications?pattern=room/7")
+
+        def data():
+            while line := curl.stdout.readline().decode():
+                if line.startswith("data: "):
+                    return json.loads(line[len("data: "):])
+            self.fail(f"curl has ended: {curl.stderr.read()}")
+
+        self.assertEqual(data(), {}, "the subscription is open")
+        for topic in ("room/8", "room/7"):
+            self.actor.send(herald, topic, b"a move")
+        [publication] = data()["publications"]
+        self.assertEqual((publication["topic"], publication["publisherPid"],
+                          data_of(publication["payload"])),
+                         ("room/7", herald, b"a move"))
+
+    def test_link_asks_and_is_answered_once(self):
+        pid = self.actor.submit("probe", b'{"command": "manual.do"}', "yield")
+        link = self.actorctl("yields", "link", self.token_of(pid), "--expires", "1h",
+                             "--text", "Refund order 17?", "--value", "approve")
+        path = "/v1/links/" + link.stdout.strip().rpartition("/")[2]
+        asked = self.get(path)
+        self.assertEqual((asked.status, asked.headers["content-type"]),
+                         (200, "text/html; charset=utf-8"))
+        self.assertIn("Refund order 17?", asked.text)
+        self.assertEqual(self.get(path, "-d", "value=0").status, 200)
+        outcome = json.loads(self.actor.wait(pid).result.data)
+        self.assertEqual(outcome["payload"], '"approve"')
+        self.assertEqual(self.get(path, "-d", "value=0").status, 410)
+        self.assertEqual(self.get(path + "A").status, 404)
+
+    def test_description_has_each_method(self):
+        answer = self.get("/openapi.json")
+        self.assertEqual((answer.status, answer.headers["content-type"]),
+                         (200, "application/json"))
+        self.assertRegex(answer.json["openapi"], r"^3\.1\.")
+        self.assertLessEqual({f"/actord.v1.ActorService/{method}" for method in UNARY},
+                             set(answer.json["paths"]))

@@ -1,6 +1,7 @@
 """Processes watched, and histories read, over HTTP: server-sent events."""
 
 import json
+import signal
 
 from admin.api import Api, data_of
 from admin.pages import admin_port
@@ -147,9 +148,9 @@ class HistoryTest(EventsCase):
     def test_of_a_process_is_read_and_followed(self):
         api = self.start("--store", self.directory / "store")
         pid = self.actor.submit("counter", b"5", durability=DURABLE)
-        self.actor.call(pid, "get", b"secret 7")
+        self.actor.call(pid, "add", b"12345")
         own = Api(self.port, self.client)
-        once = self.history(own, f"?pid={pid}&maxPayloadBytes=6")
+        once = self.history(own, f"?pid={pid}&maxPayloadBytes=4")
         self.assertEqual(once.answer.headers["Content-Type"], "text/event-stream")
         entries, end = [], None
         while (event := once.next()) is not None:
@@ -160,7 +161,7 @@ class HistoryTest(EventsCase):
         kinds = [one["kind"].removeprefix("HISTORY_KIND_") for one in entries]
         self.assertEqual((kinds[0], kinds[-1]), ("SUBMITTED", "UP_TO_HERE"))
         [call] = [one for one in entries if one["kind"] == "HISTORY_KIND_CALL"]
-        self.assertEqual(data_of(call["payload"]), b"secret")
+        self.assertEqual(data_of(call["payload"]), b"1234")
         # A viewer sees that there was a payload. New entries follow.
         live = self.history(api, f"?pid={pid}&follow=true")
         name, _, first = live.next()
@@ -181,3 +182,73 @@ class HistoryTest(EventsCase):
             self.assertIn(says, refused.answer.read().decode(), query)
         self.assertEqual(self.history(Api(self.port), "?pid=x").answer.status, 401)
         self.assertEqual(api.raw("/v1/history").status, 405)
+
+class OutcomeEvents(EventsCase):
+
+    def outcome(self, api, pid, query="", accept="text/event-stream"):
+        return self.open(api, query, {"Accept": accept},
+                         path=f"/v1/processes/{pid}/outcome")
+
+    def test_one_event_comes_when_the_process_ends(self):
+        self.start()
+        api = Api(self.port, self.client)
+        pid = self.actor.submit("counter", b"40")
+        # The head comes at once, so this connection can be read in a browser.
+        events = self.outcome(api, pid)
+        self.assertEqual((events.answer.status, events.answer.headers["Content-Type"]),
+                         (200, "text/event-stream"))
+        self.actor.send(pid, "add", b"2")
+        self.actor.send(pid, "stop")
+        name, _, data = events.next()
+        self.assertEqual((name, data["outcome"]["pid"],
+                          data_of(data["outcome"]["result"])), ("outcome", pid, b"42"))
+        self.assertIsNone(events.next())
+
+    def test_failures_and_names_and_processes_that_have_ended(self):
+        self.start()
+        api = Api(self.port, self.client)
+        pid = self.actor.submit("probe", method="collect", name="desk")
+        events = self.outcome(api, "@desk")
+        self.actor.terminate(pid)
+        for one in (events, self.outcome(api, pid, accept="Text/Event-Stream;q=1, */*")):
+            name, _, data = one.next()
+            self.assertEqual((name, data["outcome"]["failure"]["reason"]),
+                             ("outcome", "FAILURE_REASON_TERMINATED"))
+            self.assertIsNone(one.next())
+
+    def test_refusals_are_ordinary_errors(self):
+        viewer = self.start()
+        api = Api(self.port, self.client)
+        pid = self.actor.submit("counter")
+        for one, status in (
+                (self.outcome(api, "1.7.7.7"), 404), (self.outcome(api, "x"), 400),
+                (self.outcome(viewer, pid), 403), (self.outcome(api, pid, "?wait=1"), 400),
+                (self.outcome(api, pid, accept="application/json, text/event-stream"),
+                 202)):
+            self.assertEqual((one.answer.status, one.answer.headers["Content-Type"]),
+                             (status, "application/json"), one.answer.read())
+
+    def test_end_of_the_daemon_and_of_the_client(self):
+        self.start()
+        api = Api(self.port, self.client)
+        pid = self.actor.submit("counter")
+        self.outcome(api, pid).close()
+        events = self.outcome(api, pid)
+        self.daemon.signal(signal.SIGTERM)
+        name, _, data = events.next()
+        self.assertIn(name, ("outcome", "end"), data)
+        self.assertIsNone(events.next())
+
+    def test_token_that_was_revoked_gets_no_outcome(self):
+        admin = self.token("admin")
+        self.start()
+        api = Api(self.port, self.client)
+        pid = self.actor.submit("counter")
+        events = self.outcome(api, pid)
+        self.revoke(self.client)
+        eventually(lambda: self.outcome(api, pid).answer.status == 401,
+                   "the end of the token")
+        self.connect_with(self.daemon, admin).terminate(pid)
+        name, _, data = events.next()
+        self.assertEqual((name, data["code"]), ("end", "unauthenticated"))
+        self.assertIsNone(events.next())

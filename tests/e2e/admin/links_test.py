@@ -136,7 +136,7 @@ class LinksTest(Links, EmptyCase):
         self.assertIn(value, ("approve", HOSTILE))
         self.assertEqual("approve" in done.text, value == "approve")
         self.assertEqual(self.get(path).said, (410, "This was already answered"))
-        self.logged(self.daemon, r"by a link of ipv4:127\.0\.0\.1:\d+, used from")
+        self.logged(self.daemon, r"by a link of 127\.0\.0\.1:\d+, used from")
         self.assertEqual(self.daemon.log().count(": ANSWER_ACCEPTED"), 1)
         # A link that is used again does not fill the log.
         lines = self.daemon.log().count("by a link of")
@@ -289,7 +289,7 @@ class LinkAccessTest(Links, TokenCase):
         self.assertEqual(self.post(path, "value=0").said, (200, "Thank you"))
         self.logged(daemon, re.escape(
             f'audit: CompleteYield {{pid: "{pid}" value: "yes"}} by a link of '
-            f"{who}, used from ipv4:127.0.0.1:") + r"\d+: ANSWER_ACCEPTED")
+            f"{who}, used from 127.0.0.1:") + r"\d+: ANSWER_ACCEPTED")
         self.assertEqual(daemon.log().count(token), 0)
         # It gives no other right.
         self.assertEqual(Api(self.port).call("GetStatus").refusal[2],

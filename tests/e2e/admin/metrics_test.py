@@ -44,7 +44,7 @@ class MetricsTest(EmptyCase):
     def start(self):
         self.daemon = self.start_daemon(
             "--admin-listen", "127.0.0.1:0", "--store", self.directory / "store",
-            "--workers", 2)
+            "--workers", 2, "--max-processes-per-type", "counter 1000")
         return admin_port(self.daemon)
 
     def test_metrics_count_what_happens(self):
@@ -121,6 +121,7 @@ class MetricsTest(EmptyCase):
         tables.remove("actord_certificate_expiry_timestamp_seconds")
         labelled = {"actord_build_info", "actord_calls_total",
                     "actord_process_type_failures_total",
+                    "actord_process_type_live", "actord_process_type_max",
                     "actord_turn_seconds"}
         self.assertEqual(
             tables, {name for name in served - labelled

@@ -220,10 +220,10 @@ class ShortRoutesTest(EmptyCase):
                 (PROCESSES + pid + "/mesages/add", "/messages/add?"),
                 (YIELDS + "t/reslt", "/yields/t/result?"),
                 ("/v1/processes/", "leave out the slash at its end"),
-                ("/v1/fruit", ": see /openapi.json"),
-                ("/v1/processes/1.2.3.4/messages", ": see /openapi.json"),
+                ("/v1/fruit", "at POST /actord.v1.ActorService/METHOD"),
+                ("/v1/processes/1.2.3.4/messages", "ActorService/METHOD"),
                 ("/actord.v1.ActorService/Sumbit", '"Submit"?'),
-                ("/actord.v2.ActorService/Submit", ": see /openapi.json")):
+                ("/actord.v2.ActorService/Submit", "ActorService/METHOD")):
             answer = api.raw(path)
             self.assertEqual((answer.status, answer.json["code"]),
                              (404, "unimplemented"), path)

@@ -5,6 +5,7 @@ import resource
 import socket
 import time
 import unittest
+from statistics import median, quantiles
 
 from admin.pages import admin_port, get
 from harness import places
@@ -49,8 +50,9 @@ class Descriptors(TokenCase, ConnectionsCase):
                 actor.send(pid, "add", b"1")
         self.assertGreater(len(seconds), CLIENTS - DESCRIPTORS)
         self.assertGreater(len(self.sockets), DESCRIPTORS - RESERVE - 40)
-        # The median, because any single one may find the machine busy.
-        self.assertLess(sorted(seconds)[len(seconds) // 2], REFUSED_SECONDS * factor)
+        # Nine tenths, because any single one may find the machine busy.
+        nine_tenths = quantiles(seconds, n=10)[-1]
+        self.assertLess(nine_tenths, REFUSED_SECONDS * factor)
         counters = self.counters(actor)
         self.assertEqual(counters.connection_descriptor_limit_total,
                          len(seconds))
@@ -63,8 +65,9 @@ class Descriptors(TokenCase, ConnectionsCase):
         self.assertEqual(later.run("echo", b"1").result.data, b"1")
         served = time.monotonic() - started
         record(self, f"{len(seconds)} of {CLIENTS} refused, half of them within "
-               f"{1000 * sorted(seconds)[len(seconds) // 2]:.1f} ms; a new client "
-               f"was served {1000 * served:.0f} ms after the others had gone")
+               f"{1000 * median(seconds):.1f} ms, nine tenths within "
+               f"{1000 * nine_tenths:.1f} ms; a new client was served "
+               f"{1000 * served:.0f} ms after the others had gone")
         self.assertLess(served, SERVED_SECONDS * factor)
         eventually(lambda: self.counters(later).connections_open == 3,
                    "the ends of the others")
@@ -89,7 +92,7 @@ class Descriptors(TokenCase, ConnectionsCase):
                                          source_address=("127.0.0.2", 0))
         self.addCleanup(other.close)
         self.assertTrue(is_taken(other))
-        self.assertIn("connection of ipv4:127.0.0.1:", daemon.log())
+        self.assertIn("connection of 127.0.0.1:", daemon.log())
         self.assertIn("raise connections.max_per_address", daemon.log())
 
 

@@ -49,45 +49,11 @@ class FloodCase(AttackCase):
         self.check_memory_comes_back()
         return processor
 
-
-    def check_memory_comes_back(self):
-        eventually(lambda: self.grown() < LEFT_BYTES, "the memory",
-                   GIVEN_BACK_SECONDS * self.factor)
-
-
-class Floods(FloodCase):
-
-    def test_rapid_reset_is_cut(self):
-        self.check_one("rapid_reset", RESETS, 0.5)
-
-    def test_endless_header_is_cut(self):
-        processor = self.check_one(
-            "endless_header", "bytes that are neither a call nor a message", 2)
-        self.assertLess(processor, 1 * self.factor)
-
-    def test_rapid_reset_comes_again(self):
-        """Each connection that is cut is replaced at once."""
-        self.check_many(20 if FULL else 4, 5 if FULL else 2)
-
-    def test_rapid_reset_on_many_connections(self):
-        self.check_many(2000 if FULL else 100, 5 if FULL else 2)
-
-    def test_a_thousand_calls_at_once_are_served_beside_a_flood(self):
-        client = self.connect(self.daemon)
-        pid = self.actor.submit("counter", b"7")
-        request = outcome_pb2.AwaitRequest(pid=pid)
-        self.flood("rapid_reset", 10 * self.factor,
-                   connections=2000 if FULL else 100, again=True)
-        eventually(lambda: self.cut_total() > 100, "cuts")
-        calls = [client.stub.Await.future(request) for _ in range(CALLS)]
-        self.actor.send(pid, "stop")
-        for call in calls:
-            self.assertEqual(call.result(CALL_SECONDS).outcome.result.data, b"7")
-
-    def check_many(self, connections, seconds):
+    def check_many(self, connections, seconds, **more):
         honest = self.honest()
         program = self.flood("rapid_reset", seconds, connections=connections,
-                             again=True, longer=SLOWEST_CUT_SECONDS * self.factor)
+                             again=True, longer=SLOWEST_CUT_SECONDS * self.factor,
+                             **more)
         answered = self.upload_until(program)
         cuts = program.cuts()
         honest.end()
@@ -125,6 +91,40 @@ class Floods(FloodCase):
         self.actor.terminate(pid)
         return uploads
 
+    def check_memory_comes_back(self):
+        eventually(lambda: self.grown() < LEFT_BYTES, "the memory",
+                   GIVEN_BACK_SECONDS * self.factor)
+
+
+class Floods(FloodCase):
+
+    def test_rapid_reset_is_cut(self):
+        self.check_one("rapid_reset", RESETS, 0.5)
+
+    def test_endless_header_is_cut(self):
+        processor = self.check_one(
+            "endless_header", "bytes that are neither a call nor a message", 2)
+        self.assertLess(processor, 1 * self.factor)
+
+    def test_rapid_reset_comes_again(self):
+        """Each connection that is cut is replaced at once."""
+        self.check_many(20 if FULL else 4, 5 if FULL else 2)
+
+    def test_rapid_reset_on_many_connections(self):
+        self.check_many(2000 if FULL else 100, 5 if FULL else 2)
+
+    def test_a_thousand_calls_at_once_are_served_beside_a_flood(self):
+        client = self.connect(self.daemon)
+        pid = self.actor.submit("counter", b"7")
+        request = outcome_pb2.AwaitRequest(pid=pid)
+        self.flood("rapid_reset", 10 * self.factor,
+                   connections=2000 if FULL else 100, again=True)
+        eventually(lambda: self.cut_total() > 100, "cuts")
+        calls = [client.stub.Await.future(request) for _ in range(CALLS)]
+        self.actor.send(pid, "stop")
+        for call in calls:
+            self.assertEqual(call.result(CALL_SECONDS).outcome.result.data, b"7")
+
 
 class FloodsOverTls(FloodCase):
     """The daemon cannot look into the bytes, and counts the calls."""
@@ -142,6 +142,25 @@ class FloodsOverTls(FloodCase):
     def test_rapid_reset_is_cut(self):
         self.check_one("rapid_reset", RESETS, 2,
                        tls_ca=self.authority.certificate)
+
+    def test_rapid_reset_comes_again(self):
+        self.check_many(20 if FULL else 8, 5 if FULL else 2,
+                        tls_ca=self.authority.certificate)
+
+    def test_a_thousand_calls_at_once_are_served_beside_a_flood(self):
+        """The flood comes from other addresses. The connection has just been made, so
+        it has earned nothing."""
+        client = self.connect(self.daemon)
+        pid = self.actor.submit("counter", b"7")
+        request = outcome_pb2.AwaitRequest(pid=pid)
+        self.flood("rapid_reset", 10 * self.factor, connections=20 if FULL else 8,
+                   again=True, sources=2, first_source=2,
+                   tls_ca=self.authority.certificate)
+        eventually(lambda: self.cut_total() > 20, "cuts")
+        calls = [client.stub.Await.future(request) for _ in range(CALLS)]
+        self.actor.send(pid, "stop")
+        for call in calls:
+            self.assertEqual(call.result(CALL_SECONDS).outcome.result.data, b"7")
 
     def test_end_in_rapid_resets(self):
         self.check_end("rapid_reset", connections=4,

@@ -122,9 +122,14 @@ class Completion(DaemonCase):
         self.assertEqual(self.words("-o", "js"), ["json", "jsonl"])
         self.assertEqual(self.words("log-level", "w"), ["warning"])
         self.assertEqual(self.words("completion", ""), ["bash", "zsh", "fish"])
-        for nothing in (("store", "verify", ""), ("submit", "echo", "--", "--na"),
-                        ("describe", "1.2.3.4", ""), ("nonsense", "x", "")):
+        for nothing in (("submit", "echo", "--", "--na"), ("submit", "echo", ""),
+                        ("send", "@a", "text"), ("describe", "1.2.3.4", ""),
+                        ("schedule", "show", ""), ("nonsense", "x", "")):
             self.assertEqual(self.words(*nothing), [])
+        for files in (("store", "verify", ""), ("backup", "a"), ("--token-file", ""),
+                      ("--tls-ca=",), ("work", "a", "--exec", "./"),
+                      ("submit", "echo", "@in"), ("submit", "--message", "@in")):
+            self.assertEqual(self.words(*files), [""])
 
     def test_no_value_can_run_in_a_shell(self):
         wanted = ["manual.$(touch x)", "manual.a b", "manual.;b", "manual.`x`",
@@ -145,7 +150,14 @@ class Completion(DaemonCase):
                                   ("call @or", ["call", "@orders/17"]),
                                   ("ps --type=cou", ["ps", "--type=counter"]),
                                   ("ps --parent=@or", ["ps", "--parent=@orders/17"]),
-                                  ("submit echo @inp", ["submit", "echo", "@input.json"])):
+                                  ("submit echo @inp", ["submit", "echo", "@input.json"]),
+                                  ("submit echo --message=@inp",
+                                   ["submit", "echo", "--message=@input.json"]),
+                                  ("store verify inp", ["store", "verify", "input.json"]),
+                                  ("submit --from-file=inp",
+                                   ["submit", "--from-file=input.json"]),
+                                  # Text, which is no file.
+                                  ("submit echo inp", ["submit", "echo", "inp"])):
                 shell.completes("actorctl " + typed, ["actorctl"] + wanted)
 
     def test_zsh(self):
@@ -155,19 +167,26 @@ class Completion(DaemonCase):
         shell.shows("actorctl ps --sta", "--state ")
         (self.directory / "input.json").write_text("{}")
         shell.shows("actorctl submit echo @inp", "input.json ")
+        shell.shows("actorctl store verify inp", "input.json ")
+        shell.shows("actorctl submit --from-file=inp", "input.json ")
 
     def test_fish(self):
+        (self.directory / "input.json").write_text("{}")
         done = subprocess.run(
             ["fish", "--no-config", "-c", "actorctl completion fish | source; "
-             "for line in 'submit coun' 'call @or' 'ps --sta' 'schedule re'; "
+             "for line in 'submit coun' 'call @or' 'ps --sta' 'schedule re' "
+             "'submit echo @inp' 'store verify inp' 'submit --from-file=inp' "
+             "'submit echo inp'; "
              'complete -C "actorctl $line"; end'],
+            cwd=self.directory,
             capture_output=True, text=True, timeout=WAIT_SECONDS, check=False,
             env=places.clean_environment(
                 ACTORD_ADDRESS=self.daemon.address, HOME=str(self.directory),
                 PATH=f"{places.ACTORCTL.parent}:{os.environ['PATH']}"))
         self.assertEqual(
             [line.split("\t")[0] for line in done.stdout.splitlines()],
-            ["counter", "@orders/17", "--state", "remove", "resume"], done.stderr)
+            ["counter", "@orders/17", "--state", "remove", "resume", "@input.json",
+             "input.json", "--from-file=input.json"], done.stderr)
 
 
 if __name__ == "__main__":

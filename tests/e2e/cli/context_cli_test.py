@@ -44,14 +44,19 @@ class Contexts:
 
 class Editing(Contexts, TlsCase):
 
+    def said(self, line, done):
+        self.assertEqual((done.stdout, done.stderr), ("", line + "\n"))
+
     def add(self, name, *words, **more):
         return self.actorctl("context", "add", name, "--address", "a.example:1",
                              *words, **more)
 
     def test_life_of_a_context(self):
-        self.add("b")
-        self.actorctl("context", "add", "a", "--address", "unix:/s", "--timeout",
-                      "5s", "--use")
+        self.said(f"added the context b (a.example:1) in {self.file}; \"actorctl "
+                  "context use b\" puts it in use", self.add("b"))
+        self.said(f"added the context a (unix:/s) in {self.file}; it is in use",
+                  self.actorctl("context", "add", "a", "--address", "unix:/s",
+                                "--timeout", "5s", "--use"))
         self.assertEqual(os.stat(self.file).st_mode & 0o7777, 0o600)
         self.assertEqual(os.stat(self.file.parent).st_mode & 0o7777, 0o700)
         rows = json.loads(self.actorctl("context", "list", "-o", "json").stdout)
@@ -61,16 +66,30 @@ class Editing(Contexts, TlsCase):
                           ("b", False, "a.example:1", "")])
         self.assertIn("unix:/s", self.actorctl("context", "show").stdout)
         self.assertIn("a.example:1", self.actorctl("context", "show", "b").stdout)
-        self.actorctl("context", "use", "b")
+        self.said("the context b (a.example:1) is in use now",
+                  self.actorctl("context", "use", "b"))
         self.assertIn("a.example:1", self.actorctl("context", "show").stdout)
-        removed = self.actorctl("context", "remove", "b")
-        self.assertIn("context b was in use", removed.stderr)
+        self.said("removed the context b; it was in use, and no context is in use "
+                  "now", self.actorctl("context", "remove", "b"))
         self.refused("no context is in use", "context", "show")
         self.actorctl("context", "use", "a")
-        self.actorctl("context", "use", "--none")
+        self.said("no context is in use now",
+                  self.actorctl("context", "use", "--none"))
         self.refused("no context is in use", "context", "show")
         self.assertEqual(
             self.actorctl("context", "list", "-o", "name").stdout, "a\n")
+
+    def test_changes_as_json(self):
+        for words in (("add", "a", "--address", "b:1"),
+                      ("add", "a", "--address", "b:2", "--replace", "--use"),
+                      ("use", "a"), ("remove", "a")):
+            done = self.actorctl("context", *words, "-o", "json")
+            self.assertEqual(done.stderr, "")
+            row = json.loads(done.stdout)
+            self.assertEqual(row["name"], "a")
+            self.assertEqual(row["in_use"], "--use" in words or words[0] == "use")
+        done = self.actorctl("context", "use", "--none", "-o", "json")
+        self.assertFalse(json.loads(done.stdout)["in_use"])
 
     def test_errors(self):
         self.refused("there is no context \"x\"; .*has none", "context", "use", "x")

@@ -69,10 +69,29 @@ class TlsCli(TlsCase):
                                  "--tls-certificate and --tls-key",
                          "--tls-ca", self.authority.certificate)
         self.assert_says(daemon, "if the daemon does not accept the certificate, "
-                                 "give one that is valid now, of an authority in its "
-                                 "tls.client_ca",
+                                 "give one of an authority in its tls.client_ca",
                          *self.options(client=stranger.issue("foreign")))
         self.assert_says(daemon, "if the daemon serves TLS, give --tls-ca")
+
+    def test_an_expired_certificate_of_the_client(self):
+        old = self.authority.issue("old", end="20200101000000Z")
+        mutual = self.start_daemon(*self.mutual_tls())
+        self.assert_says(mutual, "the daemon closed the connection; "
+                                 "--tls-certificate: the certificate of CN=old "
+                                 "expired at 2020-01-01T00:00:00Z; put a renewed "
+                                 "one there", *self.options(client=old))
+        # A daemon that asks for no certificate serves.
+        self.run_status(self.start_daemon(*self.tls()), *self.options(client=old))
+
+    def test_a_key_of_another_certificate(self):
+        daemon = self.start_daemon(*self.mutual_tls())
+        other = self.authority.issue("other")
+        done = self.run_status(
+            daemon, "--tls-ca", self.authority.certificate, "--tls-certificate",
+            self.client.certificate, "--tls-key", other.key, status=USAGE)
+        self.assertIn(f"--tls-key: {other.key}: the key does not belong to the "
+                      f"certificate of CN=client in {self.client.certificate}",
+                      done.stderr)
 
     def test_tls_to_a_daemon_without_tls(self):
         daemon = self.start_daemon()

@@ -13,6 +13,7 @@ import unittest
 from admin.pages import admin_port
 from harness import places
 from harness.cli import CliCase, UNAVAILABLE
+from harness.raw_client import Http2Stranger
 from harness.waiting import WAIT_SECONDS
 
 NEXT_STEP = "Is actord running there? --address, $ACTORD_ADDRESS or a context"
@@ -78,6 +79,13 @@ class Unreached(CliCase):
         said = self.said(f"127.0.0.1:{admin_port(daemon)}")
         self.assertIn("it answers HTTP/1.1 and not gRPC: this may be the admin "
                       "port (admin.listen)", said)
+        self.assertNotIn(NEXT_STEP, said)
+
+    def test_program_of_http2_that_is_not_the_daemon(self):
+        stranger = Http2Stranger()
+        self.addCleanup(stranger.close)
+        said = self.said(stranger.address)
+        self.assertIn("it answers HTTP/2 and not gRPC: this is another program", said)
         self.assertNotIn(NEXT_STEP, said)
 
 

@@ -245,7 +245,8 @@ class WorkCommand(CliCase):
                       status=USAGE)
         done = self.actorctl("work", "manual.*", "--exec", "cat",
                              "--timeout", "300ms", status=DEADLINE)
-        self.assertEqual((done.stdout, done.stderr), ("", ""))
+        self.assertEqual((done.stdout, done.stderr),
+                         ("", "actorctl: no task came within --timeout\n"))
         self.assertIn("work\t", self.output("__complete", "wo"))
         self.assertIn("--concurrency", self.output("__complete", "work", "--con"))
         self.assertIn("Exit status of PROGRAM", self.output("work", "--help"))

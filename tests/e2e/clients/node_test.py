@@ -73,6 +73,12 @@ class Calls(DaemonCase, NodeCase):
     def test_calls(self):
         self.assert_passes(self.node("calls.test.mjs", self.daemon.address))
 
+    def test_mistakes(self):
+        self.assert_passes(self.node("mistakes.test.mjs", self.daemon.address))
+
+    def test_settings(self):
+        self.assert_passes(self.node("settings.test.mjs", self.daemon.address))
+
     def test_starts(self):
         self.assert_passes(self.node("starts.test.mjs", self.daemon.address))
 
@@ -93,6 +99,9 @@ class Workers(DaemonCase, NodeCase):
 
     def test_tasks(self):
         self.assert_passes(self.node("worker.test.mjs", self.daemon.address))
+
+    def test_answers(self):
+        self.assert_passes(self.node("answers.test.mjs", self.daemon.address))
 
 
 class Restarts(StoreCase, NodeCase):
@@ -116,6 +125,8 @@ class Secured(TlsCase, TokenCase, NodeCase):
         foreign = stranger.issue("foreign")
         files = {"tlsCa": str(self.authority.certificate),
                  "tlsCert": str(pair.certificate), "tlsKey": str(pair.key)}
+        old = self.authority.issue("old", end="20200101000000Z")
+        self.write_files(pair, old)
         for name, mode in (("secret", 0o600), ("open", 0o644)):
             (self.directory / name).write_text(token + "\n")
             (self.directory / name).chmod(mode)
@@ -132,8 +143,26 @@ class Secured(TlsCase, TokenCase, NodeCase):
                 "stranger": {"tlsCa": str(stranger.certificate),
                              "tlsCert": str(foreign.certificate),
                              "tlsKey": str(foreign.key)},
+                "old": {"tlsCert": str(old.certificate), "tlsKey": str(old.key)},
+                "tlsAddress": self.start_daemon(*self.tls()).address,
+                "directory": str(self.directory),
                 "secretFile": str(self.directory / "secret"),
                 "openFile": str(self.directory / "open")})))
+
+
+    def write_files(self, pair, old):
+        """Files that are damaged, or contain more than the client needs."""
+        ca, own, key, expired = (path.read_bytes() for path in (
+            self.authority.certificate, pair.certificate, pair.key, old.certificate))
+        damaged = (b"-----BEGIN CERTIFICATE-----\nMIIBAAAA\n"
+                   b"-----END CERTIFICATE-----\n")
+        for name, content in [
+                ("damaged", damaged), ("both", key + own), ("old-and-new", expired + ca),
+                ("damaged-behind", ca + damaged),
+                ("damaged.key", damaged.replace(b"CERTIFICATE", b"PRIVATE KEY"))]:
+            (self.directory / name).write_bytes(content)
+        subprocess.run(["openssl", "pkey", "-in", pair.key, "-aes256", "-passout",
+                        "pass:x", "-out", self.directory / "locked.key"], check=True)
 
 
 class Package(NodeCase):

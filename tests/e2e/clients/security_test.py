@@ -132,8 +132,9 @@ class Handshakes(TlsCase):
             with self.subTest(hint=hint):
                 with self.assertRaises(actord.Unavailable) as caught:
                     attempt()
-                self.assertTrue(caught.exception.message.endswith("; " + hint),
-                                caught.exception.message)
+                self.assertEqual(
+                    caught.exception.message,
+                    f"cannot reach the daemon at {daemon.address}: {hint}")
                 self.assertIn(hint, str(caught.exception))
 
     def test_each_wrong_setting_is_named(self):
@@ -155,6 +156,17 @@ class Handshakes(TlsCase):
                                  "accept the certificate, give one of an authority in "
                                  "its tls.client_ca",
                          tls_ca=ca, tls_cert=foreign.certificate, tls_key=foreign.key)
+
+    def test_an_expired_certificate_is_named_when_the_daemon_asks_for_it(self):
+        ca = self.authority.certificate
+        old = self.authority.issue("old", end="20200101000000Z")
+        files = {"tls_ca": ca, "tls_cert": old.certificate, "tls_key": old.key}
+        self.assert_says(
+            self.start_daemon(*self.mutual_tls()),
+            f"the daemon closed the connection: tls_cert: {old.certificate}: the "
+            "certificate expired at 2020-01-01T00:00:00Z", **files)
+        with actord.Client(self.start_daemon(*self.tls()).address, **files) as client:
+            self.assertEqual(client.run("echo", "a", timeout=WAIT_SECONDS).text, "a")
 
     def test_a_daemon_without_tls(self):
         self.assert_says(

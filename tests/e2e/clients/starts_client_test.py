@@ -1,12 +1,9 @@
 """The Python package: run in one call, and calls that start their process."""
 
-import asyncio
 import unittest
 
 import actord
-import actord.aio
-from harness.case import DaemonCase
-from harness.waiting import WAIT_SECONDS
+from clients.client_case import ClientCase
 
 
 class Unused:
@@ -26,19 +23,7 @@ def without_run(client):
         request_serializer=lambda request: request.SerializeToString())
 
 
-class Starts(DaemonCase):
-
-    def setUp(self):
-        super().setUp()
-        self.client = actord.Client(self.daemon.address, timeout=WAIT_SECONDS)
-        self.addCleanup(self.client.close)
-
-    def run_async(self, body):
-        async def main():
-            async with actord.aio.Client(self.daemon.address,
-                                         timeout=WAIT_SECONDS) as client:
-                await body(client)
-        asyncio.run(main())
+class Starts(ClientCase):
 
     def test_run_is_one_call(self):
         self.client.stub.Submit = self.client.stub.Await = Unused(self)

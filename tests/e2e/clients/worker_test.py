@@ -1,6 +1,7 @@
 """The Python package's Worker: results, failures, leases, and what happens when a
 worker or the daemon dies."""
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -8,8 +9,9 @@ import threading
 import unittest
 
 import actord
+import actord.aio
 import grpc
-from actord.tasks import Command, TaskBook
+from actord.tasks import Command, Complaints, TaskBook
 from actord.v1 import work_pb2
 from harness import places
 from harness.case import DaemonCase, EmptyCase
@@ -290,6 +292,49 @@ class Restarts(WorkerCase):
                 "order": "B", "amount_cents": 1, "hold_ms": 1})
             self.assertEqual(client.await_outcome(another).json()["status"],
                              "charged")
+
+
+class Unreached(WorkerCase):
+
+    def test_a_worker_without_a_daemon_says_so_once(self):
+        with self.assertLogs("actord.worker", "WARNING") as logs:
+            client = self.connect_client("127.0.0.1:1")
+            worker = self.worker(client)
+            worker.command("manual.*")(print)
+            # Some attempts follow each other within this time.
+            with self.assertRaises(actord.DeadlineExceeded) as caught:
+                worker.start(timeout=1)
+            worker.join()
+
+        async def run_too():
+            async with actord.aio.Client("127.0.0.1:1") as client:
+                worker = actord.aio.Worker(client)
+                worker.command("manual.*")(print)
+                await worker.start(timeout=1)
+
+        cannot = ("cannot reach the daemon at 127.0.0.1:1: the connection is refused: no "
+                  "program listens at this address. Is actord running there?")
+        said = f"WARNING:actord.worker:the worker keeps trying: {cannot}"
+        self.assertEqual(logs.output, [said])
+        late = f"the daemon has not accepted the worker within 1 s: {cannot}"
+        self.assertEqual(caught.exception.message, late)
+        with self.assertLogs("actord.worker", "WARNING") as logs:
+            with self.assertRaises(actord.DeadlineExceeded) as caught:
+                asyncio.run(run_too())
+        self.assertEqual(logs.output, [said])
+        self.assertEqual(caught.exception.message, late)
+
+    def test_the_same_text_is_said_once_a_minute(self):
+        complaints = Complaints()
+        lost = actord.Unavailable("lost", code=grpc.StatusCode.UNAVAILABLE)
+        ends = actord.Unavailable("it ends", code=grpc.StatusCode.UNAVAILABLE,
+                                  reason="DRAINING")
+        self.assertEqual(
+            [complaints.about(error, now) for now, error in (
+                (0.0, lost), (1.0, lost), (59.9, lost), (60.0, lost), (61.0, ends),
+                (62.0, ends), (63.0, lost))],
+            [f"the worker keeps trying: {text}" if text else "" for text in (
+                "lost", "", "", "lost", "DRAINING: it ends", "", "lost")])
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from harness.case import EmptyCase
 
 SITE = places.SOURCE / "daemon" / "console" / "site"
 MOST_BYTES = 150_000
+# Of one picture of the documentation.
+MOST_PICTURE_BYTES = 60_000
 SERVED = (".html", ".js", ".css", ".svg", ".LICENSE")
 
 
@@ -39,6 +41,14 @@ class Files(unittest.TestCase):
         scripts = [path for path in files if path.suffix == ".js"]
         for path in scripts:
             subprocess.run(["node", "--check", str(path)], check=True)
+
+    def test_pictures_of_the_documentation_are_small(self):
+        page = places.SOURCE / "docs" / "console.md"
+        pictures = {path.name: path.stat().st_size
+                    for path in page.with_suffix("").glob("*.png")}
+        self.assertEqual(set(re.findall(r"\(console/(\w+\.png)\)", page.read_text())),
+                         set(pictures))
+        self.assertLess(max(pictures.values()), MOST_PICTURE_BYTES, pictures)
 
     def test_of_others_are_those_of_the_table(self):
         table = (SITE / "vendor" / "README.md").read_text()

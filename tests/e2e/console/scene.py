@@ -48,6 +48,7 @@ class SceneCase(TokenCase):
         for number in range(3):
             self.pids["failed"] = self.actor.submit(
                 "probe", b"the card of order %d was refused" % number, "fail")
+            self.actor.wait(self.pids["failed"])  # so that the last one is the newest
         failed = self.actor.submit("probe", b"no stock", "throw")
         self.actor.wait(failed)
 
@@ -85,6 +86,10 @@ class SceneCase(TokenCase):
         request = process_pb2.CallRequest(pid=self.pids["desk"], topic="never")
         self.calls = [self.actor.stub.Call.future(request) for _ in range(2)]
         eventually(lambda: len(self.actor.pending_calls().calls) == 3, "the calls")
+        # A step that lasts until the daemon is killed.
+        self.pids["press"] = self.actor.submit("probe", method="collect", name="press")
+        self.actor.send(self.pids["press"], "hold",
+                        str(self.directory / "never").encode())
         self.pids["done"] = self.actor.submit("echo", b"1", durability=VOLATILE)
         self.actor.wait(self.pids["done"])
 

@@ -1,13 +1,17 @@
 """The list of connected clients, and the end of one connection."""
 
+import concurrent.futures
 import os
+import re
 import socket
+import subprocess
 import threading
 import time
 import unittest
 
 import grpc
-from actord.v1 import client_pb2, status_pb2, watch_pb2
+from actord.v1 import client_pb2, process_pb2, status_pb2, watch_pb2
+from harness import places
 from harness.case import DaemonCase
 from harness.connection import CALL_SECONDS, Connection
 from harness.raw_client import PREFACE
@@ -143,7 +147,7 @@ class Tcp(DaemonCase):
         eventually(lambda: all(one.connection != known.connection
                                for one in others(self.actor)), "its end")
         wait_for_line(self.daemon, f"connection {known.connection} of "
-                                   f"ipv4:{known.address} cut: a client at ipv4:")
+                                   f"{known.address} cut: a client at ")
         self.assertEqual(self.actor.status().counters.connections_cut_total, 1)
         # The client may come again.
         self.assertEqual(other.run("echo", b"1").result.data, b"1")
@@ -234,7 +238,7 @@ class UnixSockets(DaemonCase):
         self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAVAILABLE)
         wait_for_line(self.local, f"connection {first.connection} of "
                                   f"unix:{first.connection} (uid {os.getuid()}, "
-                                  f"pid {os.getpid()}) cut: a client at ipv4:")
+                                  f"pid {os.getpid()}) cut: a client at ")
         # The other one goes on.
         tcp.submit("probe", method="idle")
         next(streams[1])
@@ -312,12 +316,85 @@ class Tokens(TokenCase):
         other.close()
         who = f"root (token {admin[4:12]}, admin)"
         wait_for_line(daemon, f"connection {known.connection} of "
-                              f"ipv4:{known.address} cut: {who} asked for it")
+                              f"{known.address} cut: {who} asked for it")
         wait_for_line(daemon, f"audit: CutClient {{connection: {known.connection}}} "
                               f"by {who}: done")
         # To list is no deed.
         self.assertNotIn("audit: ListClients", daemon.log())
 
 
+class WhoWaits(TokenCase):
+    """A program outside that waits for an answer, as ListCalls shows it."""
+
+    def test_is_named_to_those_who_may_list_clients(self):
+        tokens = {role: self.token(role, name=name) for role, name in
+                  (("client", "billing"), ("operator", "olga"), ("viewer", "vera"))}
+        daemon = self.serve("--plugin", places.PROBE)
+        billing, olga, vera = (self.connect_with(daemon, token)
+                               for token in tokens.values())
+        pid = billing.submit("probe", method="collect", name="desk")
+        start = process_pb2.SubmitRequest(process_type="probe", method="collect")
+        for request in (process_pb2.CallRequest(pid=pid, topic="ask"),
+                        process_pb2.CallRequest(pid="@desk", topic="ask",
+                                                start_if_absent=start)):
+            call = billing.stub.Call.future(request, timeout=CALL_SECONDS)
+            waiting, = eventually(lambda: olga.pending_calls().calls, "the call")
+            self.assertEqual((waiting.owner, waiting.outside.name),
+                             ("billing", "billing"))
+            client, = (one for one in clients(olga).clients
+                       if one.connection == waiting.outside.connection)
+            self.assertEqual(client.address, waiting.outside.address)
+            self.assertEqual(client.token.name, "billing")
+            unnamed, = vera.pending_calls().calls
+            self.assertEqual((unnamed.owner, unnamed.HasField("outside")),
+                             ("billing", False))
+            call.cancel()
+            eventually(lambda: not olga.pending_calls().calls, "the end of the call")
+
+
 if __name__ == "__main__":
     unittest.main()
+
+
+class FloodingClient(TokenCase):
+    """What actorctl shows of a client that floods over several connections."""
+
+    def test_its_connections_are_summed(self):
+        billing, olga = (self.token(role, name=name) for role, name in
+                         (("client", "billing"), ("operator", "olga")))
+        daemon = self.serve("--quota-processes", "7")
+        first, second = (self.connect_with(daemon, billing) for _ in range(2))
+        token_file = self.directory / "olga.token"
+        token_file.touch(0o600)
+        token_file.write_text(olga)
+        pid = first.submit("counter")
+        stop = threading.Event()
+
+        def flood(actor):
+            while not stop.is_set():
+                actor.call(pid, "get")
+
+        def actorctl(*words):
+            return subprocess.run(
+                [str(places.ACTORCTL), "--address", daemon.address, "--token-file",
+                 str(token_file), *words], capture_output=True, text=True, check=True,
+                timeout=CALL_SECONDS, env=places.clean_environment()).stdout
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            try:
+                running = [pool.submit(flood, actor) for actor in (first, second)]
+                listed = actorctl("clients", "--sort", "calls", "--limit", "1")
+                in_json = actorctl("clients", "--rates", "-o", "jsonl")
+            finally:
+                stop.set()
+            for one in running:
+                one.result()
+        rows, sums = listed.strip().split("\n\n")
+        self.assertRegex(rows, r"^CONNECTION .*\n.* billing \(client\)$")
+        heading, row = sums.splitlines()
+        self.assertIn("CONNECTIONS  CALLS/S", heading)
+        found = re.match(r"billing \(client\) +2 +([\d,]+) ", row)
+        self.assertGreater(int(found[1].replace(",", "")), 5)
+        self.assertNotIn("connections", in_json, "programs add up by themselves")
+        self.assertRegex(actorctl("status"), r" processes of a client +- +- +- +free +0 "
+                                             r"(.|\n)* calls of a client +[- ]+not set ")

@@ -7,9 +7,12 @@ import ssl
 import subprocess
 import unittest
 
+from harness import places
+from harness.case import EmptyCase
 from harness.certificates import Authority, raw_context
 from harness.connection import Connection
 from harness.daemon import run_actord
+from harness.raw_client import PREFACE
 from harness.tls_case import TlsCase
 from harness.waiting import WAIT_SECONDS, eventually
 
@@ -100,7 +103,7 @@ class Handshakes(TlsCase):
         self.assert_logs(daemon, "it spoke an old version; TLS 1.2 and 1.3")
         self.assertEqual(actor.run("echo", b"1").result.data, b"1")
         # Each line names its client.
-        lines = re.findall(r"TLS handshake of ipv4:127\.0\.0\.1:\d+ failed: (.*)",
+        lines = re.findall(r"TLS handshake of 127\.0\.0\.1:\d+ failed: (.*)",
                            daemon.log())
         self.assertEqual(len(lines), daemon.log().count("TLS handshake"))
         # Each kind once, no matter what strangers send.
@@ -124,7 +127,7 @@ class Handshakes(TlsCase):
                     pass
             except ConnectionResetError:
                 pass
-        self.assert_logs(daemon, f"TLS handshake of ipv4:127.0.0.1:{port} failed: "
+        self.assert_logs(daemon, f"TLS handshake of 127.0.0.1:{port} failed: "
                                  "it spoke HTTP/1.1 without TLS")
 
     def test_versions_and_protocols(self):
@@ -135,13 +138,79 @@ class Handshakes(TlsCase):
             with self.wrapped(daemon, context) as client:
                 self.assertEqual(client.selected_alpn_protocol(), "h2")
                 self.assertNotEqual(client.recv(9), b"")
-        context = raw_context(self.authority)
-        context.set_alpn_protocols(["http/1.1"])
-        with self.assertRaises((ssl.SSLError, ConnectionError)):
-            with self.wrapped(daemon, context) as client:
-                if client.recv(1) == b"":
-                    raise ConnectionError("closed")
 
+    def read_to_the_end(self, client):
+        try:
+            while client.recv(4096):
+                pass
+        except (ssl.SSLError, ConnectionError):
+            pass
+
+    def test_other_protocols_over_tls_are_logged(self):
+        line = r"TLS handshake of 127\.0\.0\.1:\d+ failed: it does not offer HTTP/2"
+        for protocols in (["http/1.1"], []):
+            for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+                with self.subTest(protocols=protocols, version=version):
+                    daemon = self.start_daemon(*self.tls())
+                    context = raw_context(self.authority)
+                    context.minimum_version = context.maximum_version = version
+                    context.set_alpn_protocols(protocols)
+                    try:
+                        self.read_to_the_end(self.wrapped(daemon, context))
+                    except (ssl.SSLError, ConnectionError):
+                        pass
+                    eventually(lambda: re.search(line, daemon.log()), line)
+
+    def test_http1_after_the_promise_of_http2_is_logged(self):
+        line = re.compile(r"connection of 127\.0\.0\.1:\d+ closed: its TLS "
+                          r"handshake agreed on HTTP/2, and then it sent other bytes")
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            with self.subTest(version=version):
+                daemon = self.start_daemon(*self.tls())
+                context = raw_context(self.authority)
+                context.minimum_version = context.maximum_version = version
+
+                def is_logged():
+                    client = self.wrapped(daemon, context)
+                    client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                    self.read_to_the_end(client)
+                    return line.search(daemon.log())
+
+                # If gRPC writes its settings after the bytes have come, they look
+                # like an answer (tls_handshake.h): one client in some twenty.
+                eventually(is_logged, "the line")
+
+    def test_clients_that_the_deadline_ends_are_logged(self):
+        daemon = self.start_daemon(*self.tls("--handshake-timeout", "500ms"))
+        for begin, text in (
+                (b"", "closed: it has sent nothing for 500ms"),
+                (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+                 "failed: it did not finish within connections.handshake_timeout")):
+            with socket.create_connection(("127.0.0.1", daemon.port),
+                                          timeout=WAIT_SECONDS) as client:
+                client.sendall(begin)
+                self.read_to_the_end(client)
+                port = client.getsockname()[1]
+                self.assert_logs(daemon, f"of 127.0.0.1:{port} {text}")
+        client = self.wrapped(daemon, raw_context(self.authority))
+        self.read_to_the_end(client)
+        self.assert_logs(daemon, "closed: after its TLS handshake it sent nothing")
+
+    def test_clients_of_http2_that_end_early_are_not_logged(self):
+        daemon = self.start_daemon(*self.tls())
+        for first_bytes in (b"", PREFACE + b"\0\0\0" + SETTINGS_FRAME):
+            for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+                context = raw_context(self.authority)
+                context.minimum_version = context.maximum_version = version
+                with self.wrapped(daemon, context) as client:
+                    client.sendall(first_bytes)
+                    self.assertNotEqual(client.recv(9), b"")
+        actor = self.connect(daemon,
+                             credentials=self.authority.channel_credentials())
+        eventually(lambda: actor.status().counters.connections_open == 1,
+                   "the ends of the others")
+        self.assertNotIn("connection of ", daemon.log())
+        self.assertNotIn("TLS handshake", daemon.log())
 
     def test_renegotiation_is_refused(self):
         # gRPC sends the refusal when it ends the connection, or says more.
@@ -169,6 +238,7 @@ class Handshakes(TlsCase):
         said += client.communicate(timeout=WAIT_SECONDS)[0]
         self.assertIn(b"RENEGOTIATING", said)
         self.assertIn(b"no renegotiation", said)
+        self.assert_logs(daemon, "asked for a renegotiation of TLS, and was refused")
         self.assertEqual(actor.run("echo", b"1").result.data, b"1")
 
 
@@ -220,6 +290,37 @@ class Start(TlsCase):
         eventually(lambda: actor.status().counters.connections_accepted_total
                    > accepted, "a second connection of the same client")
         self.assertEqual(actor.run("echo", b"2").result.data, b"2")
+
+
+class Documentation(EmptyCase):
+
+    def test_first_example_works_as_it_stands(self):
+        text = (places.SOURCE / "docs" / "tls.md").read_text(encoding="utf-8")
+        section = text.split("\n## First certificates\n")[1].split("\n## ")[0]
+        make, use = re.findall(r"^```sh\n(.*?)^```$", section, re.M | re.S)
+        *make, start = make.splitlines()
+        environment = places.clean_environment(
+            PATH=f"{places.ACTORCTL.parent}:{os.environ['PATH']}")
+
+        def run(script, folder, **more):
+            done = subprocess.run(
+                ["bash", "-c", "set -euo pipefail\n" + script], cwd=folder,
+                capture_output=True, text=True, timeout=WAIT_SECONDS,
+                check=False, env={**environment, **more})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        run("\n".join(make), self.directory)
+        folder = self.directory / "tls"
+        # Its port is one of its own; by default it listens on 127.0.0.1, too.
+        command, *options = start.split()
+        self.assertEqual(command, "actord")
+        daemon = self.start_daemon(
+            *(folder / word if "." in word else word for word in options))
+        self.assertIn("actord", run(use, folder, ACTORD_ADDRESS=daemon.address))
+        with self.assertRaises(AssertionError):
+            run("actorctl --tls-ca ca.pem status", folder,
+                ACTORD_ADDRESS=daemon.address)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 daemon goes on by itself when there is room."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import unittest
 
 import grpc
 from actord.v1 import payload_pb2, process_pb2
+from admin.pages import admin_port, get
 from harness.case import StoreCase
 from harness.connection import CALL_SECONDS, refusal_of
 from harness.waiting import eventually
@@ -40,7 +42,8 @@ class FullDisk(StoreCase):
         self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
         self.store = self.disk / "store"
         self.start_with = ("--store-segment-bytes", "1MiB",
-                           "--store-disk-reserve", str(RESERVE_BYTES))
+                           "--store-disk-reserve", str(RESERVE_BYTES),
+                           "--admin-listen", "127.0.0.1:0")
 
     def leave(self, count):
         """Fills the disk up to `count` bytes."""
@@ -59,6 +62,12 @@ class FullDisk(StoreCase):
 
     def make_room(self):
         (self.disk / "filler").unlink()
+
+    def ready(self):
+        """What /readyz says: the status, and its notes."""
+        status, _, text = get(admin_port(self.daemon), "/readyz",
+                              headers={"Accept": "application/json"})
+        return status, json.loads(text)["notes"]
 
     def refusal(self, pid):
         """Why a message is refused; None: it is not."""
@@ -86,8 +95,13 @@ class FullDisk(StoreCase):
                                      durability=process_pb2.DURABILITY_VOLATILE)
         self.assertEqual(self.value(volatile), 3)
         eventually(lambda: "STORE_FULL" in self.daemon.log(), "a line in the log")
+        # Clients stay: what they complete and read goes on.
+        status, [note] = self.ready()
+        self.assertEqual(status, 200)
+        self.assertRegex(note, "the disk of the store is full: .*STORE_FULL")
         self.make_room()
         eventually(lambda: self.refusal(pid) is None, "room")
+        eventually(lambda: self.ready() == (200, []), "no note")
         self.assertEqual(self.value(pid), self.sent)
 
     def send_all(self, pids, acknowledged, unknown, stop):

@@ -113,7 +113,13 @@ class History(StoreCase):
         self.start()
         volatile = self.actor.submit(
             "counter", b"1", durability=process_pb2.DURABILITY_VOLATILE)
-        self.assertIn("NOT_DURABLE", self.table(volatile, status=1))
+        self.assertIn(f"process {volatile} is volatile: only durable processes "
+                      "have a history", self.table(volatile, status=1))
+        place, generation = volatile.rsplit(".", 1)
+        never = f"{place}.{int(generation, 16) + 2:x}"
+        said = self.table(never, status=3)
+        self.assertIn(f"there is no process {never}", said)
+        self.assertNotIn("volatile", said)
         self.assertIn("INVALID_PID", self.table("nothing", status=1))
         gone = self.counter()[:-1] + "f"
         self.assertIn("PROCESS_NOT_FOUND", self.table(gone, status=3))

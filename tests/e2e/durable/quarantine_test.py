@@ -60,6 +60,13 @@ class Quarantine(CliCase):
         self.assertEqual(listed[first]["name"], "first")
         self.assertEqual(listed[first]["mailbox_messages"], 1)
         self.assertEqual(self.listed("--type", "order"), [])
+        self.assertEqual(self.json("stuck"), [], "in quarantine for a minute")
+        stuck = {one["pid"]: one for one in self.json("stuck", "--older-than", "0s")}
+        self.assertEqual({pid: one["what"] for pid, one in stuck.items()},
+                         {first: "QUARANTINE", second: "QUARANTINE"})
+        self.assertRegex(stuck[first]["why"], "^is in quarantine, and 1 message waits: "
+                                              "no plugin has process type counter")
+        self.assertIn("since", stuck[first])
         self.assertRegex(self.output("quarantine", "list"),
                          rf"(?m)^{first} +counter +first +\d+\w+ +NO_TYPE ")
         self.assertRegex(self.output("ps"), rf"(?m)^{first} .*QUARANTINED")

@@ -1,5 +1,6 @@
 """Durable processes: they outlive the daemon, and acknowledged work is there."""
 
+import json
 import random
 import signal
 import stat
@@ -11,7 +12,7 @@ import grpc
 from actord.v1 import payload_pb2, process_pb2
 from harness.case import DURABLE, StoreCase
 from harness.connection import CALL_SECONDS
-from harness.waiting import SANITIZED
+from harness.waiting import SANITIZED, eventually
 
 VOLATILE = process_pb2.DURABILITY_VOLATILE
 
@@ -171,6 +172,85 @@ class Kills(StoreCase):
                 self.assertGreaterEqual(value, seen[i])
                 self.assertLessEqual(value, acknowledged[i] + unknown[i])
         self.assertGreater(sum(acknowledged), 10 * self.ROUNDS)
+
+
+class Transfers(StoreCase):
+    """Money moves between accounts while the daemon is killed again and again. A
+    client repeats a transfer under its message id until it has an answer."""
+
+    ROUNDS = 3 if SANITIZED else 6
+    ACCOUNTS = 4
+    CLIENTS = 4
+    BALANCE = 1000
+
+    def transfer(self, client, actor):
+        """Makes the client's next transfer, or repeats the one without an answer.
+        Returns why there is no answer, and None if there is one."""
+        if self.pending[client] is None:
+            source, target = self.random.sample(range(self.ACCOUNTS), 2)
+            self.pending[client] = (source, target, self.random.randint(1, 50),
+                                    f"{client}-{self.answered[client]}")
+        source, target, amount, name = self.pending[client]
+        order = {"id": name, "amount": amount, "to": self.pids[target]}
+        request = process_pb2.CallRequest(
+            pid=self.pids[source], topic="transfer", message_id=name,
+            payload=payload_pb2.Payload(data=json.dumps(order).encode()))
+        try:
+            actor.stub.Call(request, timeout=CALL_SECONDS)
+            with self.lock:
+                self.expected[source] -= amount
+                self.expected[target] += amount
+        except grpc.RpcError as error:
+            # Only the account says that its balance is too low.
+            if error.code() != grpc.StatusCode.FAILED_PRECONDITION:
+                return error
+        self.pending[client] = None
+        self.answered[client] += 1
+        return None
+
+    def transfer_until_killed(self, client, actor):
+        error = None
+        while error is None:
+            error = self.transfer(client, actor)
+        self.errors.append(error)
+
+    def balance(self, pid):
+        answer = self.actor.call(pid, "balance").result.data
+        return json.loads(answer)["balance"]
+
+    def test_no_amount_is_lost_or_comes_twice(self):
+        self.random = random.Random(7)
+        self.lock = threading.Lock()
+        self.pending = [None] * self.CLIENTS
+        self.answered = [0] * self.CLIENTS
+        self.errors = []
+        self.expected = [self.BALANCE] * self.ACCOUNTS
+        self.start(exit_status=-signal.SIGKILL)
+        start = json.dumps({"balance": self.BALANCE}).encode()
+        self.pids = [self.actor.submit("account", start, durability=DURABLE)
+                     for _ in range(self.ACCOUNTS)]
+        for number in range(self.ROUNDS):
+            goal = sum(self.answered) + self.random.randint(20, 100)
+            clients = [threading.Thread(
+                target=self.transfer_until_killed, args=(i, self.connect(self.daemon)))
+                for i in range(self.CLIENTS)]
+            for client in clients:
+                client.start()
+            eventually(lambda: sum(self.answered) >= goal, "answers")
+            self.daemon.signal(signal.SIGKILL)
+            self.daemon.wait()
+            for client in clients:
+                client.join()
+            last = number == self.ROUNDS - 1
+            self.start(exit_status=0 if last else -signal.SIGKILL)
+        self.assertEqual({error.code() for error in self.errors},
+                         {grpc.StatusCode.UNAVAILABLE}, self.errors)
+        for client in range(self.CLIENTS):
+            self.assertIsNone(self.transfer(client, self.actor))
+        self.assertEqual([self.balance(pid) for pid in self.pids], self.expected)
+        self.assertEqual(sum(self.expected), self.ACCOUNTS * self.BALANCE)
+        self.assertEqual(self.daemon.stop(), 0)
+        self.actorctl("store", "verify", self.store)
 
 
 if __name__ == "__main__":

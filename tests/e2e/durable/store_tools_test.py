@@ -5,10 +5,12 @@ import base64
 import hashlib
 import json
 import signal
+import time
 import unittest
 
 from actord.v1 import payload_pb2, process_pb2
 from harness.case import StoreCase
+from harness.waiting import WAIT_SECONDS
 
 
 class StoreTools(StoreCase):
@@ -59,6 +61,19 @@ class StoreTools(StoreCase):
         stat = self.actorctl("store", "stat", self.store, status=78)
         self.assertIn("offset 4096", stat.stderr)
 
+    def test_damaged_state_store_is_refused_with_advice(self):
+        self.fill()
+        self.kill()
+        (self.store / "state" / "CURRENT").write_bytes(b"MANIFEST-")
+        with self.assertRaisesRegex(
+                RuntimeError,
+                r"(?s)actord ended with 78.*state store \S+/state: .*"
+                '"actorctl store verify" lists all damage; restore a backup'):
+            self.start_daemon("--store", self.store)
+        verdict = self.actorctl("store", "verify", self.store, status=78)
+        self.assertRegex(verdict.stdout,
+                         r"damage: state store \S+/state: .*; restore the directory")
+
     def lines(self, directory, *words):
         done = self.actorctl("store", "export", directory, *words)
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -87,7 +102,7 @@ class StoreTools(StoreCase):
         imported = self.actorctl("store", "import", new, file)
         self.assertRegex(imported.stderr, "the file of plugin .* is missing, and .* "
                                           "They need the file at this place")
-        again = self.actorctl("store", "import", new, file, status=1)
+        again = self.actorctl("store", "import", new, file, status=2)
         self.assertIn("is not empty", again.stderr)
         old_lines, new_lines = self.lines(self.store), self.lines(new)
         self.assertEqual(old_lines[0]["kind"], "store")
@@ -130,17 +145,30 @@ class StoreTools(StoreCase):
             self.assertFalse(new.exists())
 
     def test_salvage_of_flipped_bytes(self):
+        # The records are in the journal alone.
+        self.start_with = ("--store-checkpoint-interval", "1h")
         pid = self.fill()
         self.kill()
         [segment, *_] = sorted((self.store / "journal").glob("*.seg"))
         intact = segment.read_bytes()
         values = []
-        for block in range(2, 10):
+        for block in range(1, 10):
             data = bytearray(intact)
             data[4096 * block + 20] ^= 1
             segment.write_bytes(data)
             before = self.files()
             new = self.directory / f"salvaged-{block}"
+            if block == 1:
+                # The first group: the later ones rest on it.
+                none = self.actorctl("store", "salvage", self.store, new, status=78)
+                self.assertRegex(
+                    none.stderr, r"store: nothing can be taken: .*The first loss: "
+                    r"\S+/0{16}\.seg, offset 4096: .*keep it, and restore a backup.*Only if "
+                    "there is no backup, begin with an empty store in another")
+                self.assertNotIn("store verify", none.stderr)
+                self.assertFalse(new.exists())
+                self.assertEqual(self.files(), before)
+                continue
             done = self.actorctl("store", "salvage", self.store, new)
             self.assertEqual(self.files(), before)
             self.actorctl("store", "verify", new)
@@ -148,6 +176,7 @@ class StoreTools(StoreCase):
                       for line in self.counters(new) if "image" in line]
             values.append(len(images) and images[0])
             self.assertRegex(done.stdout, "lost: the records from position")
+            self.assertNotIn("backup", done.stdout)
         self.assertGreater(len(set(values)), 1)
         segment.write_bytes(intact)
         new = self.directory / "salvaged"
@@ -156,6 +185,79 @@ class StoreTools(StoreCase):
         self.store = new
         self.start()
         self.assertEqual(self.value(pid), 10)
+
+    def fill_until_the_journal_begins_later(self):
+        self.start_with = ("--store-checkpoint-interval", "1s",
+                           "--store-checkpoint-bytes", "1MiB",
+                           "--store-segment-bytes", "1MiB")
+        self.start(exit_status=-signal.SIGKILL)
+        pids = [self.counter(start) for start in range(20)]
+        first = self.store / "journal" / "0000000000000000.seg"
+        deadline = time.monotonic() + WAIT_SECONDS
+        while first.exists():
+            self.assertLess(time.monotonic(), deadline)
+            self.actor.send(pids[0], "add", b"1")
+        self.kill()
+        return pids
+
+    def test_salvage_of_a_state_store_that_cannot_be_opened(self):
+        pids = self.fill_until_the_journal_begins_later()
+        stat = json.loads(
+            self.actorctl("store", "stat", self.store, "-o", "json").stdout)
+        current = self.store / "state" / "CURRENT"
+        manifest = self.store / "state" / current.read_text().strip()
+        for file, bytes_ in ((current, b"MANIFEST-"), (manifest, b"")):
+            intact = file.read_bytes()
+            file.write_bytes(bytes_)
+            before = self.files()
+            new = self.directory / f"new-{file.name}"
+            done = self.actorctl("store", "salvage", self.store, new)
+            self.assertEqual(self.files(), before)
+            self.assertEqual([*self.directory.glob("*.reading")], [])
+            [opened, *others] = [line for line in done.stdout.splitlines()
+                                 if line.startswith("lost: ")]
+            self.assertRegex(opened, r"lost: the state store could not be opened: state "
+                             r"store \S+/state: .*It was repaired")
+            # The records of the journal are not applied to a repaired state.
+            applied, end = stat["state"]["applied"], stat["journal"]["end"]
+            self.assertEqual(
+                [line.partition(":")[2].strip() for line in others],
+                [f"the records from position {applied} to {end}: the state that they "
+                 "change cannot be read"] * (applied != end))
+            self.actorctl("store", "verify", new)
+            self.assertEqual({line["pid"] for line in self.counters(new)}, set(pids))
+            file.write_bytes(intact)
+        self.store = new
+        self.start()
+        self.assertEqual([self.value(pid) for pid in pids[1:]], [*range(1, 20)])
+
+    def test_the_same_mistake_has_the_same_exit_status(self):
+        self.fill()
+        missing, full = self.directory / "missing", self.directory / "full"
+        full.mkdir()
+        (full / "file").touch()
+        plain = full / "file"
+        file = self.directory / "store.jsonl"
+        # Of a new directory that is not empty, is a file, or has no parent.
+        self.actorctl("backup", full, status=2)
+        self.actorctl("backup", plain, status=2)
+        self.actorctl("backup", missing / "new", status=3)
+        self.kill()
+        file.write_text(self.actorctl("store", "export", self.store).stdout)
+        for making in (("import", "NEW", file), ("salvage", self.store, "NEW")):
+            for place, status in ((full, 2), (plain, 2), (missing / "new", 3)):
+                words = [place if word == "NEW" else word for word in making]
+                done = self.actorctl("store", *words, status=status)
+                self.assertIn(str(place), done.stderr)
+        # Of a store or a file that is not there.
+        for reading in (("verify",), ("stat",), ("export",),
+                        ("salvage", self.directory / "new")):
+            command, *more = reading
+            self.actorctl("store", command, missing, *more, status=3)
+            self.actorctl("store", command, plain, *more, status=3)
+        done = self.actorctl("store", "import", self.directory / "new", missing,
+                             status=3)
+        self.assertIn(f"{missing}: No such file or directory", done.stderr)
 
     def test_folder_without_a_store_is_refused(self):
         self.store.mkdir()

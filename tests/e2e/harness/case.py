@@ -39,17 +39,19 @@ class EmptyCase(unittest.TestCase):
         return path
 
     def start_daemon(self, *options, plugins=True, environment=None,
-                     exit_status=0, actord=places.ACTORD):
+                     exit_status=0, actord=places.ACTORD, port=0):
         """Starts a daemon, by default with the example plugins and the probe.
         When the test is over it has to end, upon SIGTERM if it still runs, with
-        `exit_status`, or with any if this is None. `actord`: a script that becomes actord."""
+        `exit_status`, or with any if this is None. `actord`: a script that becomes actord.
+        `port`: the one to listen on; 0: any."""
         self._daemons += 1
         directory = self.directory / f"daemon{self._daemons}"
         directory.mkdir()
         if plugins:
             options = ("--plugin-dir", places.PLUGINS, "--plugin",
                        places.PROBE, *EXTERNAL, *options)
-        daemon = Daemon(directory, options, environment, actord=actord)
+        daemon = Daemon(directory, options, environment, actord=actord,
+                        port=port)
         self.addCleanup(self._end, daemon, exit_status)
         return daemon
 
@@ -116,10 +118,11 @@ class StoreCase(EmptyCase):
         super().setUp()
         self.store = self.directory / "store"
         self.start_with = ()
+        self.listen_port = 0  # any
 
     def start(self, exit_status=0):
         self.daemon = self.start_daemon("--store", self.store, *self.start_with,
-                                        exit_status=exit_status)
+                                        exit_status=exit_status, port=self.listen_port)
         self.actor = self.connect(self.daemon)
         return self.actor
 

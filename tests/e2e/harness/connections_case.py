@@ -1,9 +1,10 @@
-"""The base of the tests that open connections and say nothing over them."""
+"""The base of the tests that open connections and say almost nothing over them."""
 
 import socket
 import time
 
 from harness.case import EmptyCase
+from harness.raw_client import PREFACE
 from harness.waiting import WAIT_SECONDS
 
 # Idle connections are to stay as long as a test wants them.
@@ -11,11 +12,12 @@ PATIENT = ("--handshake-timeout", "10m")
 
 
 def is_taken(client):
-    """Whether the daemon has taken the connection: gRPC sends its settings. If not,
-    it closes the connection."""
+    """Whether the daemon takes the connection: gRPC answers the preface with its
+    settings. If not, it closes the connection."""
     try:
+        client.sendall(PREFACE)
         return client.recv(1) != b""
-    except ConnectionResetError:
+    except (ConnectionResetError, BrokenPipeError):
         return False
 
 
@@ -36,7 +38,7 @@ class ConnectionsCase(EmptyCase):
                                         timeout=WAIT_SECONDS)
 
     def open_idle(self, daemon):
-        """Connects and says nothing. Returns after how many seconds the daemon has
+        """Connects and sends no more than a preface. Returns after how many seconds the daemon has
         closed the connection; None: it is open."""
         started = time.monotonic()
         client = self.connect_socket(daemon)

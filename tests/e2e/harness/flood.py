@@ -100,17 +100,17 @@ class FloodProgram:
     cut. `address`: HOST:PORT or unix:PATH. `tls_ca`: the authority of the daemon's
     certificate; else there is no TLS. `pause`: seconds between two parts of what a
     connection sends. `sources`: the number of loopback addresses that the
-    connections come from in turn. `longer`: seconds for which the connections that are
+    connections come from in turn; `first_source`: the last number of the first. `longer`: seconds for which the connections that are
     open after `seconds` flood on, or until each of them is cut; none is replaced."""
 
     def __init__(self, kind, address, seconds, connections=1, again=False,
-                 tls_ca="", pause=0, sources=1, longer=0):
+                 tls_ca="", pause=0, sources=1, longer=0, first_source=1):
         # A file: thousands of cuts do not fit into a pipe that nobody reads.
         self._output = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "harness.flood", kind, address, str(seconds),
              str(connections), str(int(again)), str(tls_ca), str(pause),
-             str(sources), str(longer)],
+             str(sources), str(longer), str(first_source)],
             stdout=self._output)
 
     def cuts(self):
@@ -155,13 +155,14 @@ def _plain(address, source):
     return plain
 
 
-def _over_tls(address, context):
-    """A socket whose handshake is done."""
+def _over_tls(address, context, source):
+    """A socket whose handshake has not begun: it must not hold up the others."""
     host, port = address.rsplit(":", 1)
-    wrapped = context.wrap_socket(socket.create_connection((host, int(port)), 10),
-                                  server_hostname="localhost")
-    wrapped.setblocking(False)
-    return wrapped
+    plain = socket.create_connection((host, int(port)), 10,
+                                     source_address=(source, 0))
+    plain.setblocking(False)
+    return context.wrap_socket(plain, server_hostname="localhost",
+                               do_handshake_on_connect=False)
 
 
 class _Cuts:
@@ -209,7 +210,8 @@ class _Connection:
 
     def __init__(self, address, context, parts, pause, source):
         self.socket = (_plain(address, source) if context is None
-                       else _over_tls(address, context))
+                       else _over_tls(address, context, source))
+        self._needs_handshake = context is not None
         self._pause = pause
         # No part is begun before this time.
         self.next = 0
@@ -225,9 +227,12 @@ class _Connection:
 
     def send(self):
         """Sends as much as goes at once. False: the daemon has cut it."""
-        if not self.has_begun():
-            self.started = time.monotonic()
         try:
+            if self._needs_handshake:
+                self.socket.do_handshake()
+                self._needs_handshake = False
+            if not self.has_begun():
+                self.started = time.monotonic()
             for _ in range(16):
                 if not self._rest:
                     if self._pause:
@@ -244,7 +249,8 @@ class _Connection:
         return True
 
 
-def _main(kind, address, seconds, connections, again, tls_ca, pause, sources, longer):
+def _main(kind, address, seconds, connections, again, tls_ca, pause, sources, longer,
+          first_source):
     context = None
     if tls_ca:
         context = ssl.create_default_context(cafile=tls_ca)
@@ -254,7 +260,8 @@ def _main(kind, address, seconds, connections, again, tls_ca, pause, sources, lo
     last_new = time.monotonic() + float(seconds)
     deadline = last_new + float(longer)
     cuts = _Cuts()
-    turns = itertools.cycle(f"127.0.0.{1 + i}" for i in range(int(sources)))
+    turns = itertools.cycle(f"127.0.0.{int(first_source) + i}"
+                            for i in range(int(sources)))
 
     def connect():
         try:

@@ -3,6 +3,7 @@ and about how the connection ends."""
 
 import socket
 import struct
+import threading
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _SETTINGS, _PING = 0, 1, 4, 6
@@ -102,3 +103,37 @@ class RawClient:
     def close(self):
         """Ends it without a word of HTTP/2 or gRPC."""
         self.socket.close()
+
+
+class Http2Stranger:
+    """A program that answers each request with the HTTP status 404."""
+
+    _NOT_FOUND = b"\x8d"  # number 13 of HPACK's static table
+
+    def __init__(self):
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
+        self._listener.close()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,),
+                             daemon=True).start()
+
+    def _serve(self, connection):
+        with connection, connection.makefile("rb") as file:
+            connection.sendall(_frame(_SETTINGS, 0, 0, b""))
+            file.read(len(PREFACE))
+            while head := file.read(9):
+                file.read(int.from_bytes(head[:3], "big"))
+                if head[3] == _HEADERS:
+                    stream = int.from_bytes(head[5:], "big")
+                    connection.sendall(_frame(
+                        _HEADERS, _END_HEADERS | _END_STREAM, stream, self._NOT_FOUND))

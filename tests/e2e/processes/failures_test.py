@@ -69,6 +69,19 @@ class Failures(FailureCase):
                 message="is not the id of an entry of this list",
                 field="after_id")
 
+    def test_summary_counts_equal_failures(self):
+        self.failed("throw", b"no stock")
+        newest = [self.failed("fail", b"refused") for _ in range(3)][-1]
+        first, second = self.failures("--summary")
+        self.assertEqual((first["count"], first["newest"]["pid"]), (3, newest))
+        self.assertEqual(second["count"], 1)
+        self.assertIn("no stock", second["newest"]["failure"]["message"])
+        rows = self.output("failures", "--summary").splitlines()
+        self.assertEqual(len(rows), 3)
+        self.assertRegex(rows[1], rf"^ +3 +probe +FAILED +\S+ ago +{newest} +refused$")
+        self.assertEqual(len(self.failures("--summary", "--limit", "1")), 1)
+        self.assertEqual(self.failures("--summary", "--type", "order"), [])
+
     def test_refusal_of_a_child_can_be_awaited(self):
         parent = self.failed("spawn_step", b"refuse")
         [failure] = self.failures()
@@ -129,6 +142,30 @@ class Waiting(FailureCase):
                                     r"subscribes to it")
         self.assertEqual(self.json("describe", pid)["names"], ["offers/9"])
 
+    def test_a_command_of_a_plugin_without_an_answer(self):
+        pid = self.actor.submit(
+            "probe", json.dumps({"command": "probe.slow", "payload": "15000",
+                                 "timeout_ms": 60000}).encode(), "yield")
+        [found] = eventually(lambda: self.json("stuck", "--older-than", "0s"),
+                             "the command")
+        self.assertEqual((found["pid"], found["what"]), (pid, "COMMAND"))
+        self.assertRegex(found["why"], r"^waits \S+ for the command probe\.slow of plugin "
+                                       "probe, whose handler is in the daemon; the call "
+                                       "fails in ")
+        self.assertRegex(self.output("describe", pid),
+                         r"Waits for: +the command probe\.slow of plugin probe for ")
+        waiting, = self.json("describe", pid)["calls"]
+        self.assertEqual((waiting["command"], waiting["plugin"]),
+                         ("probe.slow", "probe"))
+        timer = self.actor.submit("probe", b"60000", "sleep")
+        eventually(lambda: "Waits for" in self.output("describe", timer), "the timer")
+        self.assertRegex(self.output("describe", timer),
+                         r"Waits for: +the command timer\.sleep of the daemon for ")
+        self.actor.wait(pid)
+        self.assertEqual(self.json("stuck", "--older-than", "0s"), [],
+                         "a timer is not stuck")
+        self.actor.terminate(timer)
+
     def test_stuck_says_what_waits_for_what(self):
         pid = self.waiting()
         eventually(self.actor.yields, "the yield")
@@ -145,6 +182,19 @@ class Waiting(FailureCase):
         self.assertIn("takes no messages; 1 message waits", found[deaf]["why"])
         self.assertRegex(self.output("stuck", "--older-than", "0s", "--type",
                                      "probe"), rf"{pid} +probe +\S+ +waits ")
+
+    def test_processes_that_wait_for_the_same_share_a_line(self):
+        command = json.dumps({"command": "manual.approve"}).encode()
+        pids = [self.actor.submit("probe", command, "yield") for _ in range(3)]
+        eventually(lambda: len(self.actor.yields()) == 3, "the yields")
+        lines = self.output("stuck", "--older-than", "0s").splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertRegex(lines[1], r"^\S+ +probe +\S+ +3 processes wait for "
+                                   r"manual\.approve; no worker subscribes to it$")
+        self.assertIn(lines[1].split()[0], pids)
+        for form in ("name", "wide"):
+            self.assertEqual(sum(pid in self.output("stuck", "--older-than", "0s", "-o",
+                                                    form) for pid in pids), 3, form)
 
     def test_a_call_between_processes_is_seen_from_both_sides(self):
         desk = self.actor.submit("probe", method="collect", name="desk")
@@ -176,11 +226,20 @@ class Waiting(FailureCase):
                           "the call")
         self.assertEqual((owed[0]["pid"], owed[0]["callee_pid"]), ("", desk))
         self.assertRegex(self.output("describe", desk),
-                         r"Owes an answer: +to a program outside for ")
+                         r"Owes an answer: +to a program outside "
+                         r"\(127\.0\.0\.1:\d+, connection \d+\) for ")
+        outside = owed[0]["outside"]
+        client, = (one for one in self.json("clients")
+                   if one["address"] == outside["address"])
+        self.assertEqual(client["connection"], outside["connection"])
         found, = self.json("stuck", "--older-than", "0s")
         self.assertEqual((found["pid"], found["what"]), (desk, "OWES"))
-        self.assertRegex(found["why"], "^1 program outside waits for the answer of "
-                                       "@desk; the call has waited ")
+        self.assertRegex(found["why"],
+                         rf"^1 program outside \({outside['address']}, connection "
+                         rf"{outside['connection']}\) waits for the answer of @desk, "
+                         "which is IDLE: it waits for a message, and has not answered; "
+                         "the call has waited ")
+        self.assertRegex(self.output("describe", desk), r"Waits for: +a message\n")
         waiting = self.waiting()
         eventually(self.actor.yields, "the yield")
         self.assertEqual([one["pid"] for one in self.json("stuck", "--older-than", "0s")],
@@ -188,6 +247,59 @@ class Waiting(FailureCase):
         call.cancel()
         eventually(lambda: not self.json("describe", desk)["owed_calls"],
                    "the end of the call")
+
+    def test_describe_in_json_has_the_yields(self):
+        pid = self.waiting()
+        token = eventually(self.actor.yields, "the yield")[0].token
+        one, = self.json("describe", pid)["yields"]
+        self.assertEqual((one["token"], one["command"], one["pid"]),
+                         (token, "manual.approve", pid))
+        self.assertEqual(self.json("describe", self.actor.submit("counter"))["yields"],
+                         [])
+
+    def test_describe_shows_links_and_monitors_from_both_sides(self):
+        parent = self.actor.submit(
+            "supervisor", json.dumps({"children": [{"id": "a", "type": "counter"}]})
+            .encode())
+        self.actor.call(parent, "started")
+        child, = (one["pid"] for one in self.json("ps", "--parent", parent))
+        of_parent, of_child = (self.json("describe", pid) for pid in (parent, child))
+        for one, fields in ((of_parent, ([child], [child], [])),
+                            (of_child, ([parent], [], [parent]))):
+            self.assertEqual((one["linked_pids"], one["monitored_pids"],
+                              one["monitor_pids"]), fields)
+        self.assertRegex(self.output("describe", parent),
+                         rf"Links: +{child}\nMonitors: +{child}\n")
+        self.assertRegex(self.output("describe", child),
+                         rf"Links: +{parent}\nMonitored by: +{parent}\n")
+
+
+class StuckSteps(FailureCase):
+    # A step that lasts keeps the only worker.
+    OPTIONS = ("--workers", "1", "--max-blocked-threads", "0")
+
+    def test_stuck_names_the_step_that_lasts_and_who_gets_no_worker(self):
+        go_on = self.directory / "go on"
+        self.addCleanup(go_on.touch)
+        running = self.actor.submit("probe", method="collect")
+        ready = self.actor.submit("counter")
+        eventually(lambda: self.actor.process(ready).steps > 0, "its first step")
+        self.actor.send(running, "hold", str(go_on).encode())
+        eventually(lambda: self.actor.process(running).state ==
+                   process_pb2.PROCESS_STATE_RUNNING, "the step")
+        self.actor.send(ready, "add", b"1")
+        found = {one["pid"]: (one["what"], one["why"]) for one in
+                 self.json("stuck", "--older-than", "0s")}
+        # A message stays in the mailbox until the step that takes it has ended.
+        self.assertEqual(found, {
+            running: ("STEP", "has been in one step for over 1s; 1 message waits"),
+            ready: ("READY", "is ready, and no worker has run it; 1 message waits")})
+        self.assertRegex(self.output("stuck", "--older-than", "0s", "--type", "counter"),
+                         rf"\n{ready} +counter +>1s +is ready, and no worker has run it")
+        self.assertEqual(self.json("stuck"), [], "younger than a minute")
+        go_on.touch()
+        self.actor.call(ready, "get")
+        self.assertEqual(self.json("stuck", "--older-than", "0s"), [])
 
 
 if __name__ == "__main__":

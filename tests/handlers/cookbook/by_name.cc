@@ -25,9 +25,9 @@ class Ledger : public actord::Process {
 
 // Books an order in the ledger of the customer that its input names. The first
 // order of a customer starts the ledger.
-class Order : public actord::CoroutineProcess {
+class Purchase : public actord::CoroutineProcess {
  public:
-  static constexpr const char* kName = "order";
+  static constexpr const char* kName = "purchase";
   static constexpr actord::Method kMethods[] = {{"run", "Books an order."}};
 
   actord::Status Init(std::string_view /*method*/, actord::Payload customer) {
@@ -60,5 +60,6 @@ class Order : public actord::CoroutineProcess {
 
 }  // namespace
 
-ACTORD_EXPORT_PLUGIN("ledgers", "1.0.0", actord::ProcessTypes<Ledger, Order>);
+ACTORD_EXPORT_PLUGIN("ledgers", "1.0.0",
+                     actord::ProcessTypes<Ledger, Purchase>);
 // end

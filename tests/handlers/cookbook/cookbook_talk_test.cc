@@ -53,7 +53,7 @@ TEST(Cookbook, ByNameStartsOneLedger) {
     Kitchen harness("by_name", seed);
     std::vector<Pid> orders;
     for (int i = 0; i < 3; ++i) {
-      orders.push_back(harness.Submit("order", "run", "anna"));
+      orders.push_back(harness.Submit("purchase", "run", "anna"));
     }
     std::vector<std::string> counts;
     for (const Pid& order : orders) {
@@ -62,15 +62,16 @@ TEST(Cookbook, ByNameStartsOneLedger) {
     EXPECT_THAT(counts, UnorderedElementsAre("1", "2", "3"));
     EXPECT_EQ(harness.Live("ledger").size(), 1u);
     EXPECT_EQ(harness.HolderOf("ledger/anna"), harness.Live("ledger")[0]);
-    EXPECT_EQ(harness.ExpectResult(harness.Submit("order", "run", "ben")).bytes,
-              "1");
+    EXPECT_EQ(
+        harness.ExpectResult(harness.Submit("purchase", "run", "ben")).bytes,
+        "1");
   });
 }
 
 // The harness carries out a spawn at once, so the test plays the other order.
 TEST(Cookbook, ByNameLooksAgainIfAnotherOrderWasFaster) {
   Kitchen harness("by_name");
-  const Pid order = harness.Submit("order", "run", "anna");
+  const Pid order = harness.Submit("purchase", "run", "anna");
   int spawns = 0;
   harness.Stub("process.spawn", [&](const testing::HeldYield& /*yield*/) {
     ++spawns;
@@ -82,7 +83,7 @@ TEST(Cookbook, ByNameLooksAgainIfAnotherOrderWasFaster) {
 
 TEST(Cookbook, ByNameFailsIfNoLedgerCanStart) {
   Kitchen harness("by_name");
-  const Pid order = harness.Submit("order", "run", "anna");
+  const Pid order = harness.Submit("purchase", "run", "anna");
   harness.Stub("process.spawn", [](const testing::HeldYield& /*yield*/) {
     return Status(Code::kResourceExhausted, "no room");
   });
@@ -91,7 +92,8 @@ TEST(Cookbook, ByNameFailsIfNoLedgerCanStart) {
 
 TEST(Cookbook, ByNameRefusesWhatIsNoName) {
   Kitchen harness("by_name");
-  harness.ExpectRefused(Code::kInvalidArgument, "order", "run", "anna & ben");
+  harness.ExpectRefused(Code::kInvalidArgument, "purchase", "run",
+                        "anna & ben");
 }
 
 TEST(Cookbook, GroupsReachAllOthers) {

@@ -27,7 +27,7 @@ class Copies : public ::testing::Test {
  protected:
   Copies() {
     std::string pattern = ::testing::TempDir() + "/copies-XXXXXX";
-    root_ = mkdtemp(pattern.data());
+    root_ = fs::canonical(mkdtemp(pattern.data()));
     original_ = root_ / "orders.so";
     Write("abc");
   }
@@ -141,6 +141,43 @@ TEST_F(Copies, AreInMemoryIfTheDirectoryIsNotPrivate) {
   ASSERT_TRUE(copy.ok()) << copy.status();
   EXPECT_EQ(copy->path, "");
   EXPECT_EQ(CountFiles(directory), 0U);
+}
+
+TEST_F(Copies, AreInMemoryIfOthersCanExchangeTheDirectory) {
+  const fs::path parent = root_ / "open";
+  const fs::path directory = parent / "between" / "cache";
+  fs::create_directories(directory);
+  fs::permissions(directory, fs::perms::owner_all);
+  fs::permissions(parent, fs::perms::all);
+  {
+    const PluginCopies copies(directory);
+    EXPECT_THAT(std::string(copies.status().message()),
+                HasSubstr("the directory " + parent.string() +
+                          " above it can be written by everybody"));
+    const auto copy = copies.Copy(Open().get(), "orders.so");
+    ASSERT_TRUE(copy.ok()) << copy.status();
+    EXPECT_EQ(copy->path, "");
+    EXPECT_EQ(CountFiles(directory), 0U);
+  }
+  // In a sticky directory a user can rename only own files.
+  fs::permissions(parent, fs::perms::all | fs::perms::sticky_bit);
+  EXPECT_TRUE(PluginCopies(directory).status().ok());
+  if (geteuid() != 0) return;
+  // The owner of a directory can, also of a sticky one.
+  constexpr uid_t kOther = 4711;
+  ASSERT_EQ(chown(parent.c_str(), kOther, kOther), 0);
+  EXPECT_THAT(std::string(PluginCopies(directory).status().message()),
+              HasSubstr("above it belongs to user 4711"));
+}
+
+TEST_F(Copies, HaveAPathWithoutLinks) {
+  fs::create_directory(root_ / "real");
+  fs::create_symlink(root_ / "real", root_ / "link");
+  const PluginCopies copies((root_ / "link" / "cache").string());
+  ASSERT_TRUE(copies.status().ok()) << copies.status();
+  const auto copy = copies.Copy(Open().get(), "orders.so");
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  EXPECT_EQ(fs::path(copy->path).parent_path(), root_ / "real" / "cache");
 }
 
 TEST_F(Copies, DoNotFollowALinkInPlaceOfTheDirectory) {

@@ -124,6 +124,9 @@ CASES = [
      "Main must return a Task of nothing"),
     ("CoroutineProcess", "actord::Task<actord::Result<std::string>>"
      " Main(actord::Context&, actord::OwnedPayload) { co_return \"1\"; }", None),
+    ("CoroutineProcess", "actord::Task<std::string> Main(actord::Context&)"
+     ' { co_return actord::Status(actord::Code::kAborted, "no"); }',
+     "make it a Task<Result<T>>"),
     ("CoroutineProcess", WAITS + "const int one = co_await 1; }",
      "co_await takes a Task"),
     ("CoroutineProcess", WAITS + "auto wait = ctx.Sleep({}); co_await wait; }",

@@ -60,6 +60,8 @@ class Account : public actord::Process {
         balance_ -= NumberOf(amount);
         out.Send(actord::Pid(ToAbi(*ParsePid(text.substr(0, space)))), "add",
                  actord::Payload::Text(amount));
+      } else if (event.topic() == "draw" && event.call() != 0) {
+        out.Reply(event.call(), std::to_string(out.random()));
       } else if (event.topic() == "get" && event.call() != 0) {
         out.Reply(event.call(), std::to_string(balance_));
       } else if (event.topic() == "end") {

@@ -1,4 +1,5 @@
-// Calls with a message id, and answers to tasks, over the end of the program.
+// Calls with a message id, answers to tasks, and the list of calls, over the
+// end of the program.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -360,6 +361,27 @@ TEST_F(DurableAnswers, AreForgottenAfterTheirTime) {
   world_.clock.AdvanceNs(ttl_ns / 2 + kSecond);
   Again();
   EXPECT_EQ(Complete({token, 0}, "done"), CompleteAnswer::kUnknown);
+}
+
+TEST_F(DurableCalls, CallIsListedWithTheSameDeadlineAfterARestart) {
+  RuntimeOptions options;
+  options.default_yield_timeout = absl::Seconds(60);
+  world_.Restart(/*keep_cache=*/false, options);
+  const Pid caller = world_.NewPuppet();
+  const Pid callee = world_.NewPuppet();
+  world_.Tell(caller, "call", FormatPid(callee) + " hold");
+  world_.Elapse(40'000 * kMs);
+  const auto deadline = [&]() -> absl::Time {
+    const CallPage page = world_.runtime().ListCalls({}, 0, 10);
+    EXPECT_EQ(page.calls.size(), 1u);
+    if (page.calls.empty()) return absl::InfinitePast();
+    return absl::FromUnixNanos(
+        static_cast<int64_t>(page.calls[0].deadline_unix_ns));
+  };
+  const absl::Time before = deadline();
+  world_.Restart(/*keep_cache=*/false, options);
+  world_.Settle();
+  EXPECT_LT(absl::AbsDuration(deadline() - before), absl::Seconds(2));
 }
 
 }  // namespace

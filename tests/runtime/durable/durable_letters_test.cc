@@ -172,6 +172,19 @@ TEST_F(DurableLetters, DroppedOneIsGoneForEver) {
   EXPECT_EQ(Texts(), (std::vector<std::string>{"note 0", "note 2"}));
 }
 
+TEST_F(DurableLetters, OneThatTheJournalCannotForgetStays) {
+  MakeLetters(2);
+  world_.disk.FailNext(SimulatedDisk::Call::kSync, "", EIO);
+  EXPECT_TRUE(world_.Send(a_, "note", "x").status.ok());
+  world_.Settle();
+  ASSERT_FALSE(world_.failed.ok());
+  const uint64_t id = List()[0].id;
+  EXPECT_EQ(letters().Drop(id).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(List()[0].id, id);
+  world_.Restart();
+  EXPECT_EQ(Texts(), (std::vector<std::string>{"note 0", "note 1"}));
+}
+
 TEST_F(DurableLetters, LimitsBoundTheStoreToo) {
   RuntimeOptions options;
   options.dead_letter_max_count = 3;

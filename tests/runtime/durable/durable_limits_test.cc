@@ -86,6 +86,20 @@ TEST(DurableLimits, RestoredProcessesCount) {
   EXPECT_EQ(refused(), reason::kProcessLimit);
 }
 
+TEST(DurableLimits, LifetimeGoesOnOverARestart) {
+  DurableWorld world;
+  RuntimeOptions options;
+  options.max_lifetime = absl::Seconds(10);
+  ASSERT_EQ(world.Start(options), absl::OkStatus());
+  const Pid puppet = world.NewPuppet();
+  world.Elapse(6 * kSecond);
+  world.Restart(/*keep_cache=*/false, options);
+  world.Elapse(3 * kSecond);
+  EXPECT_EQ(world.NotesOf(puppet), "");
+  world.Elapse(2 * kSecond);
+  EXPECT_FALSE(world.runtime().processes.Find(puppet));
+}
+
 TEST(DurableLimits, DeadlineOfACancelGoesOnOverARestart) {
   for (const bool is_seen : {false, true}) {
     SCOPED_TRACE(is_seen);

@@ -28,13 +28,26 @@ class DurableProcess : public ::testing::Test {
 };
 
 TEST_F(DurableProcess, SubmitterIsToldWhenTheProcessIsDurable) {
+  struct Deaf final : LifecycleListener {
+    void Wake() override {}
+  };
+  LifecycleLog& log = world_.runtime().lifecycle_log;
+  const auto watch = log.Open(std::make_shared<Deaf>());
+  ASSERT_TRUE(watch.ok());
+  const uint64_t begin = log.end();
   const auto told = world_.Submit("5");
   world_.Turn();
   EXPECT_FALSE(told->has_value()) << "nothing was synced";
+  EXPECT_EQ(log.end(), begin) << "a watch would see a process that can vanish";
   world_.Settle();
   ASSERT_TRUE(told->has_value());
   ASSERT_TRUE((*told)->ok());
   EXPECT_TRUE(IsHomePid(***told));
+  const auto reading = log.Read(*watch, begin, {}, {});
+  ASSERT_EQ(reading.events.size(), 1u);
+  EXPECT_EQ(reading.events[0].kind, LifecycleEvent::Kind::kStarted);
+  EXPECT_EQ(reading.events[0].pid, ***told);
+  log.Close(*watch);
 }
 
 TEST_F(DurableProcess, StateOutlivesACrash) {

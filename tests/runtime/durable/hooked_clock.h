@@ -1,5 +1,5 @@
 // A clock that calls a function whenever somebody asks it for the time: a
-// test's way between two steps of an operation.
+// test's way between two steps of an operation. Its wall clock can be set back.
 //
 // Thread-safety: one thread. Ownership: borrows the clock that it shows.
 #pragma once
@@ -19,9 +19,12 @@ class HookedClock final : public Clock {
     if (hook) hook();
     return clock_.MonotonicNs();
   }
-  [[nodiscard]] uint64_t UnixNs() const override { return clock_.UnixNs(); }
+  [[nodiscard]] uint64_t UnixNs() const override {
+    return clock_.UnixNs() - set_back_ns;
+  }
 
   std::function<void()> hook;
+  uint64_t set_back_ns = 0;
 
  private:
   const Clock& clock_;

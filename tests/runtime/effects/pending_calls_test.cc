@@ -48,9 +48,10 @@ class Waiting : public ToldTest {
       out.Call(PidOf(to), "ask", "question", options);
     });
   }
-  Calls::Id CallFromOutside(const std::string& to) {
-    return core().calls.Begin(Owner::kAny, pids_[to], {"ask", {"", ""}},
-                              [](const absl::StatusOr<Payload>&) {});
+  Calls::Id CallFromOutside(const std::string& to, WhoCalls who = {}) {
+    return core().calls.Begin(
+        Owner::kAny, pids_[to], {"ask", {"", ""}},
+        [](const absl::StatusOr<Payload>&) {}, std::move(who));
   }
   std::vector<PendingCall> All(const CallFilter& filter = {},
                                size_t page_size = 100) {
@@ -122,6 +123,29 @@ TEST_F(Waiting, OtherYieldsAreNoCalls) {
   EXPECT_EQ(core().Describe(pids_["a"], Owner::kAny)->yields, 1u);
 }
 
+TEST_F(Waiting, CommandsInTheDaemonAreListedIfAsked) {
+  Start();
+  Do("a", [](StepOutput& out) { out.Yield("sleep", "9000000000"); });
+  Do("b", [](StepOutput& out) { out.Yield("ext"); });
+  Call("c", "a");
+  Pass(3 * kMsNs);
+  EXPECT_THAT(Edges(), ElementsAre("c>a"));
+  const CallFilter of_a{.caller = pids_["a"], .with_commands = true};
+  ASSERT_EQ(All(of_a).size(), 1u);
+  const PendingCall sleep = All(of_a).front();
+  EXPECT_EQ(sleep.caller, pids_["a"]);
+  EXPECT_EQ(sleep.command, "sleep");
+  EXPECT_EQ(sleep.plugin, "test");
+  EXPECT_TRUE(sleep.callee.empty());
+  EXPECT_GE(core_->clock.manual.UnixNs() - sleep.begun_unix_ns, 3 * kMsNs);
+  EXPECT_EQ(All({.with_commands = true}).size(), 2u);
+  // A command owes the answer, and no process.
+  EXPECT_THAT(Edges({.callee = pids_["a"], .with_commands = true}),
+              ElementsAre("c>a"));
+  Pass(9'100 * kMsNs);
+  EXPECT_THAT(All(of_a), IsEmpty());
+}
+
 TEST_F(Waiting, CallWithoutATimeoutHasNoDeadline) {
   Start();
   Call("a", "b", {.timeout = actord::Duration::max()});
@@ -164,6 +188,38 @@ TEST_F(Waiting, CallsFromOutsideEndWithTheirAnswer) {
   EXPECT_THAT(Edges(), ElementsAre("?>a"));
   Terminate("a");
   EXPECT_THAT(Edges(), IsEmpty());
+}
+
+TEST_F(Waiting, TheProgramOutsideIsNamedToItsOwnerAlone) {
+  Start();
+  const Owner payer{7};
+  Owner caller = payer;
+  CallFromOutside("b", [&caller] {
+    return OutsideCaller{caller, "billing", "192.0.2.1:4711", 3};
+  });
+  const auto outside = [this](Owner by) {
+    const std::vector<PendingCall> calls = All({.by = by});
+    EXPECT_EQ(calls.size(), 1u);
+    return calls.empty() ? std::nullopt : calls.front().outside;
+  };
+  const std::optional<OutsideCaller> seen = outside(Owner::kAny);
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->owner, payer);
+  EXPECT_EQ(seen->name, "billing");
+  EXPECT_EQ(seen->address, "192.0.2.1:4711");
+  EXPECT_EQ(seen->connection, 3u);
+  EXPECT_EQ(outside(Owner::kNobody), std::nullopt);
+  caller = Owner::kNobody;
+  EXPECT_TRUE(outside(Owner::kNobody).has_value());
+}
+
+TEST_F(Waiting, AProgramThatIsNotKnownHasNoName) {
+  Start();
+  CallFromOutside("b");
+  CallFromOutside("b", [] { return std::nullopt; });
+  for (const PendingCall& call : All()) {
+    EXPECT_EQ(call.outside, std::nullopt);
+  }
 }
 
 TEST_F(Waiting, ACallOfAnotherOwnerIsNotSeen) {

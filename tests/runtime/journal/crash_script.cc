@@ -77,10 +77,15 @@ void CrashScript::Append(size_t records) {
 
 std::string CrashScript::Play() {
   for (int i = 0; i < kOperations; ++i) {
-    // Segments are used up slowly, so two spares are enough.
-    clock_.AdvanceNs(kSecond);
+    // If segments are used up slowly, two spares are enough.
+    clock_.AdvanceNs(is_fast_ ? kSecond / 50 : kSecond);
     const uint64_t choice = random_.Next() % 100;
-    if (choice < 45) {
+    if (choice < 2) {
+      is_fast_ = !is_fast_;
+    } else if (choice < 4) {
+      is_short_ = !is_short_;
+      journal_->SetShort(is_short_);
+    } else if (choice < 45) {
       Append(1);
     } else if (choice < 50) {
       Append(1 + random_.Next() % 3);

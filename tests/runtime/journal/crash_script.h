@@ -62,6 +62,8 @@ class CrashScript {
   uint64_t trimmed_ = 0;
   uint64_t incarnation_ = 0;
   uint64_t next_number_ = 0;
+  bool is_fast_ = false;  // segments are used up fast
+  bool is_short_ = false;
 };
 
 }  // namespace actord::runtime

@@ -197,6 +197,51 @@ TEST_F(JournalTest, IsBehindAboveItsBoundUntilHalfOfItIsFree) {
   EXPECT_EQ(events_->caught_up(), 1);
 }
 
+TEST_F(JournalTest, NoRoomForANewSegmentIsNoFailureWhicheverCallSaysIt) {
+  using Call = SimulatedDisk::Call;
+  for (const Call call : {Call::kAllocate, Call::kWrite, Call::kSync,
+                          Call::kRename, Call::kSyncDirectory}) {
+    options_.directory = "/store" + std::to_string(static_cast<int>(call));
+    Open();
+    WorkAll();
+    // The name stays that of the file as it was opened.
+    disk_.FailNext(call,
+                   call == Call::kSyncDirectory ? "/journal"
+                                                : SegmentName(4 << 20) + ".new",
+                   ENOSPC);
+    std::vector<std::string> expected;
+    // Of 1 MiB each segment.
+    for (int i = 0; i < 80; ++i) {
+      expected.emplace_back(60'000, 'a');
+      AppendDurably(expected.back());
+    }
+    EXPECT_TRUE(disk_.has_failed()) << static_cast<int>(call);
+    EXPECT_THAT(events_->failures(), IsEmpty()) << static_cast<int>(call);
+    EXPECT_THAT(disk_.Files(), testing::Not(Contains(HasSubstr(".new"))));
+    EXPECT_EQ(Payloads(), expected);
+    disk_.Restart(/*keep_cache=*/true, SimulatedDisk::kSectorBytes);
+  }
+}
+
+TEST_F(JournalTest, IsBehindWhileItsReaderHoldsItBack) {
+  Open();
+  journal_->HoldBack(true);
+  AppendDurably("in flight");
+  EXPECT_TRUE(journal_->Behind());
+  // Another reason: the last one to end tells.
+  for (int i = 0; i < 20; ++i) (void)Append(std::string(16 << 10, 'a'));
+  journal_->HoldBack(false);
+  EXPECT_TRUE(journal_->Behind());
+  EXPECT_EQ(events_->caught_up(), 0);
+  journal_->HoldBack(true);
+  WorkAll();
+  EXPECT_TRUE(journal_->Behind());
+  EXPECT_EQ(events_->caught_up(), 0);
+  journal_->HoldBack(false);
+  EXPECT_FALSE(journal_->Behind());
+  EXPECT_EQ(events_->caught_up(), 1);
+}
+
 TEST_F(JournalTest, JournalWithoutRoomIsBehindAndResumesByItself) {
   Open();
   WorkAll();

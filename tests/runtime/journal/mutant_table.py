@@ -16,8 +16,8 @@ MUTANTS = {
         "a failed sync is repeated", "FailedSyncs/JournalErrorTest.AtEachCall/0"),
     "NO_DIRECTORY_SYNC": (
         "runtime/journal/segments.cc",
-        "  if (auto status = options_.files->SyncDirectory(folder_); !status.ok()) {\n"
-        "    return status;\n  }\n  return segment;",
+        "  status = options_.files->SyncDirectory(folder_);\n"
+        "  if (!status.ok()) return status;\n  return segment;",
         "  return segment;", "the name of a new segment is not synced",
         "Crashes/JournalCrashTest.AtEachCallAndAgainInRecoveryTwice/1"),
     "CUT_INSTEAD_OF_REFUSE": (
@@ -33,7 +33,7 @@ MUTANTS = {
         "RecoveryTest.TheLastGroupIsWrittenAgain"),
     "NO_ZERO_FILL": (
         "runtime/journal/segments.cc",
-        "offset < bytes; offset += zeros.size()) {", "offset < 0; offset += zeros.size()) {",
+        "offset < bytes; offset += kFillBytes) {", "offset < 0; offset += kFillBytes) {",
         "segments are allocated and not filled",
         "JournalTest.CommitsChangeNoMetadata"),
     "ENTERS_LAST_SEGMENT": (

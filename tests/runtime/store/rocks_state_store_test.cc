@@ -5,8 +5,12 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -235,6 +239,56 @@ TEST_F(Rounds, TrimTheJournalAndLoseNothingInACrash) {
   for (const std::string& line : mail) {
     EXPECT_NE(line.find(" text x"), std::string::npos) << line;
   }
+}
+
+// A writer that is faster than the state store: each batch of the store takes
+// as long as one more record takes to become durable.
+TEST_F(Rounds, EndAlthoughTheJournalGrowsMeanwhile) {
+  class Growing final : public StateStore {
+   public:
+    Growing(StateStore& store, std::function<void()> grow)
+        : store_(store), grow_(std::move(grow)) {}
+    absl::StatusOr<std::optional<std::string>> Get(
+        std::string_view key) override {
+      return store_.Get(key);
+    }
+    absl::Status Write(std::span<const StateWrite> writes) override {
+      grow_();
+      return store_.Write(writes);
+    }
+    absl::Status Flush() override { return store_.Flush(); }
+    absl::Status Scan(std::string_view first, std::string_view last,
+                      Use use) override {
+      return store_.Scan(first, last, use);
+    }
+
+   private:
+    StateStore& store_;
+    const std::function<void()> grow_;
+  };
+  Start();
+  Write(records::Submitted{.pid = pid_, .process_type = "counter"});
+  Write(records::Started{.pid = pid_});
+  for (int i = 0; i < 10; ++i) Mail("before");
+  WorkAll();
+  const uint64_t durable = journal_->DurableLsn();
+  int grown = 0;
+  Growing growing(store_, [&] {
+    if (++grown > 1000) return;
+    Mail("meanwhile");
+    WorkAll();
+  });
+  auto applier =
+      JournalApplier::Open(growing, *source_, {.max_batch_bytes = 1});
+  ASSERT_TRUE(applier.ok());
+  StoreRounds rounds(*journal_, **applier);
+  // A piece is not much larger than it was asked to be.
+  ASSERT_TRUE(rounds.CatchUp(/*max_bytes=*/1).ok());
+  EXPECT_EQ(grown, 2);  // one record, and the end of the piece
+  ASSERT_TRUE(rounds.CatchUp().ok());
+  EXPECT_GE((*applier)->applied(), durable);
+  EXPECT_LT(grown, 30);
+  EXPECT_LT((*applier)->applied(), journal_->DurableLsn());
 }
 
 TEST_F(Rounds, RefuseAStoreThatIsAheadOfTheJournal) {

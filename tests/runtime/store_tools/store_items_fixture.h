@@ -128,8 +128,11 @@ class StoreOfAWorld : public StoreItems {
     }
     return 0;
   }
+  // Changes a byte of the first file of the journal.
   void Flip(uint64_t offset) {
-    auto file = world.disk.Open("/srv/store/journal/0000000000000000.seg",
+    const auto names = world.disk.List("/srv/store/journal");
+    ASSERT_TRUE(names.ok() && !names->empty());
+    auto file = world.disk.Open("/srv/store/journal/" + names->front(),
                                 OpenMode::kReadWrite);
     ASSERT_TRUE(file.ok()) << file.status();
     char byte = 0;

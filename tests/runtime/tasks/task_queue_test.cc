@@ -51,6 +51,22 @@ TEST_F(TaskQueueTest, AWorkerThatStopsIsSentNothingMore) {
   EXPECT_THAT(queue_.TakeWoken(), IsEmpty());
 }
 
+TEST_F(TaskQueueTest, TasksWithoutAWorkerAreCounted) {
+  EXPECT_EQ(queue_.CountUnserved(), 0u);
+  for (uint64_t tag = 1; tag <= 3; ++tag) Add(tag, "pay.charge");
+  Add(4, "print");
+  EXPECT_EQ(queue_.CountUnserved(), 4u);
+  const auto printer = Open({"print"}, 0);
+  EXPECT_EQ(queue_.CountUnserved(), 3u);
+  const auto payer = Open({"pay.*"}, 0);
+  EXPECT_EQ(queue_.CountUnserved(), 0u);
+  queue_.Close(payer, 1);
+  queue_.Close(printer, 1);
+  EXPECT_EQ(queue_.CountUnserved(), 4u);
+  queue_.Remove(TokenOf(4), 0);
+  EXPECT_EQ(queue_.CountUnserved(), 3u);
+}
+
 TEST_F(TaskQueueTest, PatternsDecideWhichWorkerGetsATask) {
   const auto exact = Open({"pay.charge"}, 100);
   const auto prefix = Open({"pay.*", "pay.*", "print"}, 100);

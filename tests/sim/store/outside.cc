@@ -53,6 +53,8 @@ Outside::Sending* Outside::NewSending(uint64_t client) {
   if (Draw(2) == 0) {
     sending->id = "send " + std::to_string(sendings.size());
     sending->is_call = Draw(3) == 0;
+  } else {
+    sending->is_call = Draw(4) == 0;
   }
   sendings.push_back(std::move(sending));
   return sendings.back().get();
@@ -84,7 +86,9 @@ void Outside::HearDiary(const Pid& pid, const std::string& bytes) {
   HearOf(pid);
   Diary diary;
   Check(Diary::Decode(bytes, diary), pid, "its answer is no diary");
-  Known& of = known.at(pid);
+  const auto found = known.find(pid);
+  if (found == known.end()) return;  // The life has ended before HearOf.
+  Known& of = found->second;
   std::vector<Entry>& seen = of.seen;
   const size_t both = std::min(seen.size(), diary.entries.size());
   Check(std::equal(seen.begin(), seen.begin() + static_cast<ptrdiff_t>(both),
@@ -170,7 +174,9 @@ void Outside::HearQuarantined(const Pid& pid, uint64_t tries) {
 void Outside::HearTry(const Pid& pid) {
   if (IsDead()) return;
   HearOf(pid);
-  Known& what = known.at(pid);
+  const auto found = known.find(pid);
+  if (found == known.end()) return;  // The life has ended before HearOf.
+  Known& what = found->second;
   what.is_quarantined = false;
   ++what.tries;
   ++what.pending_tries;

@@ -76,7 +76,7 @@ class Outside {
     uint64_t asked = 0;
   };
   Submission& NewSubmission();
-  // A message, or a call with a message id. One with an id is repeated.
+  // A message or a call. One with an id is repeated.
   struct Sending {
     uint64_t client = 0;
     std::string id;

@@ -12,6 +12,7 @@ namespace actord::sim {
 
 using runtime::Outcome;
 using runtime::Owner;
+using runtime::Payload;
 using runtime::Pid;
 using runtime::RequestIds;
 
@@ -145,7 +146,14 @@ void StoreClient::Send() {
     return;
   }
   Outside::Sending* const sending = outside_.NewSending(number_);
-  if (sending != nullptr) Send(*sending);
+  if (sending == nullptr) return;
+  Send(*sending);
+  if (Draw(4) != 0) return;
+  // What the receiver does about it may not be durable yet.
+  for (uint64_t left = 1 + Draw(3); left > 0 && !outside_.IsDead(); --left) {
+    runtime::FailPoint();
+    Get(sending->to);
+  }
 }
 
 void StoreClient::Send(Outside::Sending& sending) {
@@ -185,37 +193,52 @@ void StoreClient::Send(Outside::Sending& sending) {
 }
 
 void StoreClient::Call(Outside::Sending& sending) {
-  const std::string content(BytesOfValue(sending.errand));
+  const runtime::Message message{"errand", {BytesOfValue(sending.errand), ""}};
+  if (sending.id.empty()) {
+    runtime_.Call(sending.to, message,
+                  [this, &sending](const absl::StatusOr<Payload>& got) {
+                    HearReply(sending, got);
+                  });
+    return;
+  }
   const runtime::RequestId id = {
       .id = sending.id,
       .fingerprint = runtime::FingerprintOf(
           runtime_.message_ids().content_key(), {{sending.id}})};
   runtime_.CallOnce(
-      sending.to, {"errand", {content, ""}}, id,
-      [this, &sending,
-       content](const absl::StatusOr<runtime::CallReply>& reply) {
-        if (outside_.IsDead()) return;
-        if (reply.ok()) {
-          outside_.Check(reply->result.bytes == content, sending.to,
-                         "a call has the answer of another one");
-          return outside_.HearSent(sending);
-        }
-        const std::string reason = runtime::ReasonOf(reply.status());
-        const bool has_ended = reason == runtime::reason::kCalleeEnded ||
-                               reason == runtime::reason::kProcessEnded;
-        outside_.Check(!has_ended || !sending.is_acknowledged, sending.to,
-                       "the answer to a call is forgotten");
-        if (!has_ended) CheckRefusal(reply.status(), sending.to);
+      sending.to, message, id,
+      [this, &sending](const absl::StatusOr<runtime::CallReply>& reply) {
+        if (!reply.ok()) return HearReply(sending, reply.status());
+        HearReply(sending, reply->result);
       },
       Owner::kAny);
 }
 
+void StoreClient::HearReply(Outside::Sending& sending,
+                            const absl::StatusOr<Payload>& reply) {
+  if (outside_.IsDead()) return;
+  if (reply.ok()) {
+    outside_.Check(reply->bytes == BytesOfValue(sending.errand), sending.to,
+                   "a call has the answer of another one");
+    return outside_.HearSent(sending);
+  }
+  const std::string reason = runtime::ReasonOf(reply.status());
+  const bool has_ended = reason == runtime::reason::kCalleeEnded ||
+                         reason == runtime::reason::kProcessEnded;
+  outside_.Check(!has_ended || !sending.is_acknowledged, sending.to,
+                 "the answer to a call is forgotten");
+  if (!has_ended) CheckRefusal(reply.status(), sending.to);
+}
+
 void StoreClient::Get() {
   const std::optional<Pid> of = outside_.Pick();
-  if (!of) return;
-  runtime_.Call(*of, {"get", {}},
-                [this, pid = *of, tries = outside_.TriesOf(*of)](
-                    const absl::StatusOr<runtime::Payload>& got) {
+  if (of) Get(*of);
+}
+
+void StoreClient::Get(const Pid& of) {
+  runtime_.Call(of, {"get", {}},
+                [this, pid = of, tries = outside_.TriesOf(of)](
+                    const absl::StatusOr<Payload>& got) {
                   if (got.ok()) return outside_.HearDiary(pid, got->bytes);
                   if (runtime::ReasonOf(got.status()) ==
                       runtime::reason::kProcessQuarantined) {

@@ -33,7 +33,10 @@ class StoreClient {
   void Send();
   void Send(Outside::Sending& sending);
   void Call(Outside::Sending& sending);
+  void HearReply(Outside::Sending& sending,
+                 const absl::StatusOr<runtime::Payload>& reply);
   void Get();
+  void Get(const runtime::Pid& of);
   void Await();
   void LookUp();
   void Terminate();

@@ -32,6 +32,7 @@ class Client(ConnectedClient):
 
     async def close(self) -> None:
         """Ends the connection, and with it all open calls and streams."""
+        self._take_no_more_calls()
         await self.channel.close()
 
     async def __aenter__(self) -> Client:
@@ -82,9 +83,11 @@ class Client(ConnectedClient):
         request = wire.call_request(
             pid, topic, Payload.of(payload, json=json, content_type=content_type),
             message_id, start)
-        return wire.reply_of(await self._perform(
-            self.stub.Call, request, self._deadline(timeout), bool(message_id),
-            asks_first=True))
+        with errors.timeout_says(f"process {request.pid} has not answered within the "
+                                 "timeout; the call may have had its effect"):
+            return wire.reply_of(await self._perform(
+                self.stub.Call, request, self._deadline(timeout), bool(message_id),
+                asks_first=True))
 
     async def run(self, process_type: str, input: Data = None, *,
                   json: Any = UNSET, content_type: str | None = None,
@@ -130,10 +133,12 @@ class Client(ConnectedClient):
     async def await_outcome(self, pid: Target, *, check: bool = True,
                             timeout: Timeout = Default.TIMEOUT) -> values.Outcome:
         """Same as actord.Client.await_outcome."""
-        return wire.outcome_of(
-            await self._perform(self.stub.Await,
-                                outcome_pb2.AwaitRequest(pid=wire.pid_of(pid)),
-                                self._deadline(timeout), True), check)
+        request = outcome_pb2.AwaitRequest(pid=wire.pid_of(pid))
+        with errors.timeout_says(f"process {request.pid} has not ended within the "
+                                 "timeout"):
+            response = await self._perform(self.stub.Await, request,
+                                           self._deadline(timeout), True)
+        return wire.outcome_of(response, check)
 
     async def cancel(self, pid: Target, reason: str = "", *,
                      deadline: float | None = None,
@@ -155,7 +160,7 @@ class Client(ConnectedClient):
     async def complete_yield(
             self, token: str, result: Data = None, *, json: Any = UNSET,
             content_type: str | None = None, error: str | None = None,
-            code: grpc.StatusCode = grpc.StatusCode.FAILED_PRECONDITION,
+            code: errors.Code = grpc.StatusCode.FAILED_PRECONDITION,
             timeout: Timeout = Default.TIMEOUT) -> values.Completed:
         """Same as actord.Client.complete_yield."""
         request = wire.complete_request(
@@ -226,7 +231,7 @@ class Client(ConnectedClient):
     async def invoke(self, method: str, request: Any, *, repeatable: bool = False,
                      timeout: Timeout = Default.TIMEOUT) -> Any:
         """Same as actord.Client.invoke."""
-        return await self._perform(getattr(self.stub, method), request,
+        return await self._perform(self._unary_call(method, request), request,
                                    self._deadline(timeout), repeatable)
 
     async def _perform(self, call: Callable[..., Any], request: Any,
@@ -237,6 +242,7 @@ class Client(ConnectedClient):
         attempts = Attempts(deadline, self.max_attempts, repeatable)
         lost: errors.ActordError | None = None
         while True:
+            self._check_open()
             try:
                 if lost is not None and not await self._knows_call_ids(
                         attempts.timeout()):

@@ -26,7 +26,7 @@ class SendStream:
         self._timeout = timeout
         self._book = SendBook(max_unacknowledged)
         self._changed = asyncio.Condition()
-        self._error: errors.ActordError | None = None
+        self._error: Exception | None = None
         self._closing = False
         self._session = 0  # number of the open stream
         self._task = asyncio.create_task(self._run(), name="actord send stream")
@@ -106,6 +106,8 @@ class SendStream:
     async def _run(self) -> None:
         try:
             await self._converse()
+        except ValueError as error:  # the client is closed
+            self._error = error
         finally:  # also if the client is closed
             if self._error is None and not self._closing:
                 self._error = errors.Unavailable(
@@ -148,8 +150,8 @@ class SendStream:
             async with self._changed:
                 await self._changed.wait_for(
                     lambda: session != self._session or self._closing
-                    or self._book.has_waiting)
-                if session != self._session or not self._book.has_waiting:
+                    or self._book.can_send)
+                if session != self._session or not self._book.can_send:
                     return
                 batch = self._book.next_batch()
             yield batch

@@ -14,7 +14,8 @@ import grpc
 from actord import errors
 from actord.aio.client import Client
 from actord.attempts import DEFAULT_SECONDS, backoff
-from actord.tasks import Command, Task, TaskBook, completion, failure, logger
+from actord.task_answers import completion, failure
+from actord.tasks import Command, Complaints, Task, TaskBook, logger, not_accepted
 from actord.v1 import work_pb2
 from actord.worker import (DEFAULT_CONCURRENCY, FINAL_CODES,
                            LONGEST_PAUSE_SECONDS)
@@ -54,6 +55,8 @@ class Worker:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._call: Any = None
         self._accepted = False  # on this stream
+        self._broken: errors.ActordError | None = None  # has ended the last stream
+        self._complaints = Complaints()
         self._subscribed = asyncio.Event()
         self._changed = asyncio.Event()  # something may be due
         self._stopping = False
@@ -95,9 +98,7 @@ class Worker:
             await self._task
         if not self._subscribed.is_set():
             self.close()
-            raise errors.DeadlineExceeded(
-                f"the daemon has not accepted the worker within {timeout} s",
-                code=grpc.StatusCode.DEADLINE_EXCEEDED)
+            raise not_accepted(timeout, self._broken)
 
     def stop(self) -> None:
         """Same as actord.Worker.stop."""
@@ -146,8 +147,10 @@ class Worker:
             failed = 1 if self._accepted else failed + 1
             pause = max(broken.retry_delay or 0.0,
                         backoff(failed, LONGEST_PAUSE_SECONDS))
-            logger.warning("the stream has ended: %s; another one in %.1f s",
-                           broken, pause)
+            self._broken = broken
+            complaint = self._complaints.about(broken, time.monotonic())
+            if complaint:
+                logger.warning("%s", complaint)
             await self._wait(pause)
 
     async def _wait(self, seconds: float) -> None:
@@ -200,6 +203,7 @@ class Worker:
     def _received(self, response: Any) -> None:
         if response.HasField("subscribed"):
             self._accepted = True
+            self._put(self._book.subscribed(response.subscribed))
             self._subscribed.set()
         now = time.monotonic()
         for message in response.tasks:

@@ -23,5 +23,5 @@ export function Failing({ app, query }) {
   return html`
     <${Filters} query=${query} path="failing" fields=${[{ name: "type", label: "Type", options: typeOptions(app) }]} />
     <${List} method="ListFailures" field="failures" request=${request} show=${table} />
-    <p class="quiet">The daemon keeps the newest failures. The same from a shell: <code>actorctl failures --newest</code></p>`;
+    <p class="quiet">The daemon keeps the newest failures. The same from a shell: <code>actorctl failures --newest</code>, or counted: <code>actorctl failures --summary</code></p>`;
 }

@@ -65,10 +65,10 @@ function limitCells(use, fresh) {
   const known = use.used !== undefined && use.max !== undefined;
   const share = known ? Number(use.used) / Math.max(1, Number(use.max)) : 0;
   const percent = known ? `${Math.round(100 * share)} %` : "–";
-  const now = use.fullSince ? html`<strong class="failed">reached for <${Ago} time=${use.fullSince} /></strong>` : "free";
+  const now = use.fullSince ? html`<strong class="failed">reached for <${Ago} time=${use.fullSince} /></strong>` : use.isUnset ? "not set" : "free";
   return [use.name, use.used === undefined ? "–" : text(use.used), use.max === undefined ? "–" : text(use.max),
     share >= NEAR ? html`<span class="failed">${percent}</span>` : percent, now,
-    html`${count(use.refusedTotal)}${fresh > 0 && html`<br /><span class="failed">${counted(fresh, "refusal")} since this page was opened</span>`}`, use.setting];
+    html`${count(use.refusedTotal)}${fresh > 0 && html`<br /><span class="failed">${counted(fresh, "refusal")} since this page was opened</span>`}`, `${use.setting}${use.needsRestart ? " (restart)" : ""}`];
 }
 
 /** @param {{status: any}} props */
@@ -82,6 +82,9 @@ function Machine({ status }) {
     ["Limit on memory", limit === undefined ? "none" : `${bytes(use.memoryUsedBytes)} of ${bytes(limit)} (${Math.round((100 * Number(use.memoryUsedBytes)) / Number(limit))} %); work is refused from 85 % on`],
     ["Processors", `${(use.cpuBusy ?? 0).toFixed(2)} of ${use.cpus ?? 1} busy (${Math.round((100 * (use.cpuBusy ?? 0)) / (use.cpus ?? 1))} %)`],
   ];
+  // An older daemon does not tell these.
+  if (use.machineLoad !== undefined) facts.push(["Load of the machine", `${use.machineLoad.toFixed(2)} in the last minute, on ${counted(use.cpus, "processor")}`]);
+  if (use.machineMemoryBytes !== undefined) facts.push(["Memory of the machine", `${bytes(use.machineMemoryAvailableBytes)} of ${bytes(use.machineMemoryBytes)} available`]);
   if (use.storeDiskFreeBytes !== undefined) facts.push(["Disk of the store", `${bytes(use.storeDiskFreeBytes)} free`]);
   return html`
     <section>

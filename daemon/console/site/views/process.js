@@ -90,7 +90,7 @@ export class ProcessView extends Polled {
     const { pid } = data;
     const calls = (filter) => orNull(page("ListCalls", "calls", { ...filter, pageSize: FEW }, signal, CALL_PAGES));
     const [made, owed, yields, children, failures, letters] = await Promise.all([
-      data.isEnded ? null : calls({ pid }),
+      data.isEnded ? null : calls({ pid, withCommands: true }),
       data.isEnded ? null : calls({ calleePid: pid }),
       data.isEnded ? {} : orNull(get("ListYields", { pid, pageSize: FEW })),
       orNull(get("ListProcesses", { parentPid: pid, pageSize: FEW })),
@@ -228,7 +228,7 @@ function Calls({ calls, of }) {
     const pid = of === "caller" ? one.pid : one.calleePid;
     const text = of === "caller" ? callerText(one) : calleeText(one);
     return [pid ? html`<${Pid} pid=${pid} />` : "–", html`<bdi>${text}</bdi>`, html`<${Ago} time=${one.createTime} />`,
-      one.deadline ? html`<${Clock} time=${one.deadline} />` : one.pid ? "no deadline" : "the program's own"];
+      one.deadline ? html`<${Clock} time=${one.deadline} />` : one.pid ? "no deadline" : "set by the caller, not known here"];
   });
   return html`<${Table} caption=${of === "caller" ? "Callers" : "Called processes"} heads=${["PID", "Who", "Waits", "Deadline"]} rows=${rows} empty="" />`;
 }

@@ -1,4 +1,4 @@
-// The store: its journal, its disk, what recovery has brought back, quarantine.
+// The store: its journal, its disk, the boot tree, quarantine.
 import { html } from "../html.js";
 import { Chart } from "../chart.js";
 import { Facts, List } from "../parts.js";

@@ -78,14 +78,14 @@ function groupsOfCallers(rows, all, now) {
   return [...groups.values()];
 }
 
-/** Processes that wait for the answer of another process. */
+/** Processes that wait for the answer of another process, or for a command of a plugin in the daemon. */
 class Callers extends Polled {
   everyMs = 5000;
 
   async load(_props, signal) {
-    const old = await page("ListCalls", "calls", { olderThan: `${STUCK_SECONDS}s`, pageSize: MOST_SUSPECTS }, signal, CALL_PAGES);
+    const old = await page("ListCalls", "calls", { olderThan: `${STUCK_SECONDS}s`, withCommands: true, pageSize: MOST_SUSPECTS }, signal, CALL_PAGES);
     // Young calls may be a part of the chain of an old one.
-    const all = old.rows.some((one) => one.pid) ? await call("ListCalls", { pageSize: 1000 }, { signal }) : { calls: [] };
+    const all = old.rows.some((one) => one.pid) ? await call("ListCalls", { withCommands: true, pageSize: 1000 }, { signal }) : { calls: [] };
     return { rows: old.rows.filter((one) => one.pid), more: Boolean(old.next), all: [...old.rows, ...(all.calls ?? [])] };
   }
 
@@ -93,10 +93,10 @@ class Callers extends Polled {
     const now = Date.now();
     const groups = groupsOfCallers(rows.filter((one) => !type || one.processType === type), all, now);
     return html`
-      <${Table} stacks=${true} caption="Processes that wait for an answer" empty=${`No process has waited for the answer of another process for ${duration(STUCK_SECONDS)}.`}
+      <${Table} stacks=${true} caption="Processes that wait for an answer" empty=${`No process has waited for the answer of another process, or for a command in the daemon, for ${duration(STUCK_SECONDS)}.`}
         heads=${["Oldest asked", "#Processes", "Oldest process", "Type", "Name", "For", "Callee"]}
         rows=${groups.map(({ count: times, oldest: one }) => [html`<${Past} time=${one.createTime} />`, count(times), html`<${Pid} pid=${one.pid} />`,
-          html`<${Foreign} text=${one.processType} most=${60} />`, html`<${Name} name=${one.name} />`, html`<bdi class="why">${whyCallWaits(one, all, now)}</bdi>`, html`<${Pid} pid=${one.calleePid} />`])} />
+          html`<${Foreign} text=${one.processType} most=${60} />`, html`<${Name} name=${one.name} />`, html`<bdi class="why">${whyCallWaits(one, all, now)}</bdi>`, html`${one.calleePid ? html`<${Pid} pid=${one.calleePid} />` : "–"}`])} />
       ${more && html`<p class="quiet">There are more than ${MOST_SUSPECTS} of them.</p>`}`;
   }
 }

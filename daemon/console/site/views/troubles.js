@@ -2,6 +2,7 @@
 // work have in common.
 import { html } from "../html.js";
 import { call, page } from "../api.js";
+import { outsideText } from "../calls.js";
 import { Foreign, Past, Pid, Table } from "../parts.js";
 import { Polled } from "../polled.js";
 import { count, counted, duration, failureText, msOf } from "../text.js";
@@ -64,19 +65,19 @@ export function groupsOfYields(yields, now) {
  * The processes that owe answers. Those with callers outside of the daemon come
  * first, then the longest wait.
  * @param {any[]} calls
- * @returns {{pid: string, type: string, name: string, count: number, outside: number, oldest: string, oldestOutside: string}[]}
- *     oldestOutside: "" if no program outside waits
+ * @returns {{pid: string, type: string, name: string, count: number, outside: number, oldest: string, first: any}[]}
+ *     first: the oldest call of a program outside; null if none waits
  */
 export function debtorsOf(calls) {
   const debtors = new Map();
   for (const one of calls) {
     const debtor = debtors.get(one.calleePid) ??
-      { pid: one.calleePid, type: one.calleeType ?? "", name: one.calleeName ?? "", count: 0, outside: 0, oldest: one.createTime, oldestOutside: "" };
+      { pid: one.calleePid, type: one.calleeType ?? "", name: one.calleeName ?? "", count: 0, outside: 0, oldest: one.createTime, first: null };
     debtors.set(one.calleePid, debtor);
     debtor.count += 1;
     if (!one.pid) {
       debtor.outside += 1;
-      if (!debtor.oldestOutside || msOf(one.createTime) < msOf(debtor.oldestOutside)) debtor.oldestOutside = one.createTime;
+      if (!debtor.first || msOf(one.createTime) < msOf(debtor.first.createTime)) debtor.first = one;
     }
     if (msOf(one.createTime) < msOf(debtor.oldest)) debtor.oldest = one.createTime;
   }
@@ -84,9 +85,9 @@ export function debtorsOf(calls) {
     Number(b.outside > 0) - Number(a.outside > 0) || msOf(a.oldest) - msOf(b.oldest));
 }
 
-/** @param {{outside: number, count: number}} debtor @returns {string} */
-const whoWaits = ({ outside, count: all }) => [
-  outside > 0 ? `${counted(outside, "program")} outside` : "",
+/** @param {{outside: number, count: number, first: any}} debtor @returns {string} */
+const whoWaits = ({ outside, count: all, first }) => [
+  outside > 0 ? `${counted(outside, "program")} outside${outsideText(first, outside > 1 ? ", the first is " : ": ")}` : "",
   all > outside ? counted(all - outside, "process") : "",
 ].filter(Boolean).join(", ");
 
@@ -102,7 +103,7 @@ export class Debtors extends Polled {
   view({ calls, more }, { most, type }) {
     const all = debtorsOf(calls.filter((one) => !type || one.calleeType === type));
     const outside = all.filter((one) => one.outside > 0);
-    const oldest = Math.min(...outside.map((one) => msOf(one.oldestOutside)));
+    const oldest = Math.min(...outside.map((one) => msOf(one.first.createTime)));
     const plus = more ? "+" : "";
     return html`
       ${outside.length > 0 && html`

@@ -39,6 +39,7 @@ export const worker = new Worker({ client: { address: '[::1]:7600' }, concurrenc
   .command('payment.charge', async (task) => {
     if (task.cancelled) throw new Retry({ delayMs: 5 });
     if (task.json().amount_cents > 5) throw new Refuse('no', { code: 'OUT_OF_RANGE' });
+    if (task.attempt > 2) throw new Refuse('no', { code: 5 });
     task.reportProgress({ page: 1 });
     await fetch('http://127.0.0.1/', { signal: task.signal });
     return { key: task.idempotencyKey };
@@ -64,4 +65,10 @@ export function mistakes(client: Client): void {
   new Client('127.0.0.1:7600');
   // @ts-expect-error
   void client.completeYield('token', undefined, { code: 'NO_SUCH' });
+  // @ts-expect-error
+  new Refuse('no', { code: 'OK' });
+  // @ts-expect-error
+  new Refuse('no', 'NOT_FOUND');
+  // @ts-expect-error
+  new Retry({ delay: 5 });
 }

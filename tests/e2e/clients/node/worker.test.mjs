@@ -117,7 +117,7 @@ test('errors are final or retried', async (t) => {
   assert.match(ends.once.message, /after 1 attempts: RangeError: broken/);
   assert.equal(ends.large.code, 'INVALID_ARGUMENT');
   assert.match(ends.no_data.message, /TypeError/);
-  assert.match(ends.no_code.message, /'B' is not a status code/);
+  assert.match(ends.no_code.message, /TypeError: 'B' is not the code of an error/);
 });
 
 test('leases are renewed and progress is kept', async (t) => {

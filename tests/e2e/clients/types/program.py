@@ -2,6 +2,7 @@
 behind "type: ignore" must not pass."""
 
 import asyncio
+import datetime
 
 import actord
 import actord.aio
@@ -13,7 +14,9 @@ worker = actord.Worker("[::1]:7600", concurrency=2)
 @worker.command("payment.charge", attempts=5)
 def charge(task: actord.Task) -> dict[str, str]:
     if task.cancelled:
-        raise actord.Retry(delay=5)
+        raise actord.Retry(delay=datetime.timedelta(seconds=5))
+    if task.attempt > 2:
+        raise actord.Refuse("no", "NOT_FOUND")
     if task.json()["amount_cents"] > 5:
         raise actord.Refuse("no", code=grpc.StatusCode.OUT_OF_RANGE)
     task.report_progress(json={"page": 1})
@@ -50,6 +53,7 @@ async def drive_too() -> str:
 def mistakes(client: actord.Client) -> None:
     client.submit("order", 7)  # type: ignore[arg-type]
     client.send("1.2.3.4", timeout="5s")  # type: ignore[arg-type]
+    actord.Retry("5s")  # type: ignore[arg-type]
     client.sumbit("order")  # type: ignore[attr-defined]
     number: int = client.run("echo").text  # type: ignore[assignment]
     print(number)

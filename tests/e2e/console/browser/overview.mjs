@@ -21,7 +21,7 @@ export async function eachReasonOfFailuresHasARow(kit) {
   await cards.waitFor();
   assert.match(await cards.textContent(), /^probeFAILED_PRECONDITION: the card of order 2 was refused \(the newest; the numbers differ\)3[^+]* ago/);
   // The newest failure of the type is another one.
-  assert.match(await region.getByRole("row", { name: /no stock/ }).textContent(), /^probeINTERNAL.*no stock1[^+]* ago/);
+  assert.match(await region.getByRole("row", { name: /no stock/ }).textContent(), /^probeEXCEPTION.*no stock1[^+]* ago/);
   await answers(page, "ListFailures", (answer) => { answer.nextPageToken = "1"; });
   await region.getByRole("row", { name: /card of order.* 3\+ / }).waitFor();
   await page.getByText(/\d processes failed since the start of the daemon/).waitFor();
@@ -34,7 +34,7 @@ export async function processesThatOweAnswersAreCounted(kit) {
   await kit.signIn(page, "operator", kit.order.port);
   await page.getByText(/^1 process owes answers to programs outside, the oldest for 3\d min/).waitFor();
   const row = page.getByRole("region", { name: "Processes that owe answers" }).getByRole("row", { name: /@desk/ });
-  assert.match(await row.textContent(), /probe@desk33\d min.* ago2 programs outside, 1 process$/);
+  assert.match(await row.textContent(), /probe@desk33\d min.* ago2 programs outside, the first is admin, 127\.0\.0\.1:\d+, connection \d+, 1 process$/);
   await row.getByRole("link").click();
   await page.getByText(/^It owes 3 answers/).waitFor();
 }
@@ -58,7 +58,11 @@ export async function stuckWorkIsGrouped(kit) {
   assert.match(await row.textContent(), /^3\d min.* agopayment\.chargeorder30no worker subscribes.*@orders\/17$/);
   const caller = page.getByRole("region", { name: "Processes that wait for an answer" });
   assert.doesNotMatch(await caller.textContent(), /program outside/);
-  await page.getByText("No other process is stuck.").waitFor();
+  // The second answer shows the process whose step lasts.
+  const others = page.getByRole("region", { name: "Other processes that make no progress" }).locator("tbody tr");
+  await others.waitFor();
+  assert.ok((await others.textContent()).startsWith(kit.order.pids.press));
+  assert.match(await others.textContent(), /probe@pressrunning1has been in one step since the answer before$/);
   await kit.checkAccess(page, "stuck work");
   await row.getByRole("link", { name: "payment.charge" }).click();
   await page.getByRole("heading", { name: "Waiting commands" }).waitFor();

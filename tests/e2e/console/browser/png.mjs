@@ -2,7 +2,10 @@
 import { deflateSync, inflateSync, crc32 as crcOfNode } from "node:zlib";
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-const COLOURS = 6;
+const COLOURS = 12;
+// Shades at the edges of letters that are nearer to a more frequent colour become that
+// one, so that a rare colour, such as that of a failure, has a place.
+const LEAST_DISTANCE = 60;
 
 /** @param {Buffer} bytes @returns {number} */
 const crc32 = crcOfNode ?? ((bytes) => {
@@ -64,9 +67,13 @@ export function smallPicture(png) {
   const counts = new Map();
   const keyAt = (at) => ((points[at] >> 4) << 8) | ((points[at + 1] >> 4) << 4) | (points[at + 2] >> 4);
   for (let at = 0; at < points.length; at += size) counts.set(keyAt(at), (counts.get(keyAt(at)) ?? 0) + 1);
-  const palette = [...counts].sort((a, b) => b[1] - a[1]).slice(0, COLOURS).map(([key]) => key);
   const rgb = (key) => [((key >> 8) & 15) * 17, ((key >> 4) & 15) * 17, (key & 15) * 17];
   const distance = (a, b) => rgb(a).reduce((sum, value, i) => sum + (value - rgb(b)[i]) ** 2, 0);
+  /** @type {number[]} */
+  const palette = [];
+  for (const [key] of [...counts].sort((a, b) => b[1] - a[1])) {
+    if (palette.length < COLOURS && palette.every((one) => distance(key, one) >= LEAST_DISTANCE ** 2)) palette.push(key);
+  }
   const nearest = new Map([...counts.keys()].map((key) => [key, palette.reduce((best, one, i) => (distance(key, one) < distance(key, palette[best]) ? i : best), 0)]));
   const row = Math.ceil(width / 2) + 1;
   const packed = Buffer.alloc(row * height);

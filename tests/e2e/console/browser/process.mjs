@@ -74,7 +74,7 @@ export async function callIsSeenFromBothSides(kit) {
   const callers = await page.getByRole("region", { name: "Callers" }).textContent();
   assert.ok(callers.includes(clerk), callers);
   assert.match(called, /no deadline/);
-  assert.match(callers, /a program outside.*the program's own/);
+  assert.match(callers, /a program outside.*set by the caller, not known here/);
   assert.match(await page.locator(".sentence").textContent(), /^It owes 3 answers, the oldest for [^;]+; it waits for a message\.$/);
   await page.getByText("Not recorded; press Record.").waitFor();
 }

@@ -67,6 +67,8 @@ export async function machineAndClientsAreShown(kit) {
   const overview = await page.locator("main").textContent();
   assert.match(overview, /Memory[\d.]+ MiB resident/);
   assert.match(overview, /Processors\d+\.\d\d of \d+ busy/);
+  assert.match(overview, /Load of the machine\d+\.\d\d in the last minute, on \d+ processors?/);
+  assert.match(overview, /Memory of the machine[\d.]+ [KMGT]iB of [\d.]+ [KMGT]iB available/);
   const limits = await page.getByRole("region", { name: "Use of limits" }).textContent();
   assert.match(limits, /processes\d+4,000,0000 %free0limits\.max_processes/);
   await kit.show(page, "clients?page=shown");

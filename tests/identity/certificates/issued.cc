@@ -1,4 +1,4 @@
-#include "tests/daemon/tls/issued.h"
+#include "tests/identity/certificates/issued.h"
 
 #include <openssl/bio.h>
 #include <openssl/ec.h>
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace actord::daemon {
+namespace actord::identity {
 namespace {
 
 void Require(bool is_true) {
@@ -105,6 +105,16 @@ Issued Make(const Wanted& wanted, const Issued* issuer) {
 
 }  // namespace
 
+std::string WithPassphrase(const std::string& key) {
+  const PrivateKey parsed = *ParsePrivateKey(key);
+  const unsigned char passphrase[] = "secret";
+  return ToPem([&](BIO* bio) {
+    return PEM_write_bio_PrivateKey(bio, parsed.get(), EVP_aes_128_cbc(),
+                                    passphrase, sizeof passphrase - 1, nullptr,
+                                    nullptr);
+  });
+}
+
 Certificate Issued::parsed() const {
   return std::move(ParseCertificates(certificate)->front());
 }
@@ -160,4 +170,4 @@ std::string Authority::Revoke(const List& list) const {
       [&crl](BIO* bio) { return PEM_write_bio_X509_CRL(bio, crl.get()); });
 }
 
-}  // namespace actord::daemon
+}  // namespace actord::identity

@@ -1,4 +1,4 @@
-#include "daemon/tls/x509.h"
+#include "identity/certificates/x509.h"
 
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-namespace actord::daemon {
+namespace actord::identity {
 namespace {
 
 struct FreeBio {
@@ -89,7 +89,7 @@ absl::StatusOr<PrivateKey> ParsePrivateKey(std::string_view pem) {
   ERR_clear_error();
   if (asked) {
     return absl::InvalidArgumentError(
-        "the key has a passphrase, and the daemon takes keys without one: "
+        "the key has a passphrase, and only a key without one can be used: "
         "remove it with openssl pkey -in KEY -out NEW");
   }
   if (key == nullptr) {
@@ -147,4 +147,26 @@ absl::Time NotAfter(const Certificate& certificate) {
   return TimeOf(X509_get0_notAfter(certificate.get()));
 }
 
-}  // namespace actord::daemon
+std::string WhyNotNow(const Certificate& certificate, absl::Time now) {
+  const absl::Time begin = NotBefore(certificate), end = NotAfter(certificate);
+  if (now > end) {
+    return absl::StrCat("the certificate of ", SubjectOf(certificate),
+                        " expired at ", DateText(end),
+                        "; put a renewed one there");
+  }
+  if (now < begin) {
+    return absl::StrCat("the certificate of ", SubjectOf(certificate),
+                        " is valid from ", DateText(begin),
+                        " on; is the clock of one machine wrong?");
+  }
+  return "";
+}
+
+bool BelongsTo(const PrivateKey& key, const Certificate& certificate) {
+  const bool belongs =
+      X509_check_private_key(certificate.get(), key.get()) == 1;
+  ERR_clear_error();
+  return belongs;
+}
+
+}  // namespace actord::identity

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-namespace actord::daemon {
+namespace actord::identity {
 
 struct FreeX509 {
   void operator()(X509* certificate) const { X509_free(certificate); }
@@ -51,5 +51,11 @@ std::string DateText(absl::Time time);
 absl::Time TimeOf(const ASN1_TIME* time);
 absl::Time NotBefore(const Certificate& certificate);
 absl::Time NotAfter(const Certificate& certificate);
+// Why the certificate is not valid at `now`, with its subject, the date and the
+// remedy; "": it is valid.
+std::string WhyNotNow(const Certificate& certificate, absl::Time now);
 
-}  // namespace actord::daemon
+// Whether the certificate is that of the key.
+bool BelongsTo(const PrivateKey& key, const Certificate& certificate);
+
+}  // namespace actord::identity

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "daemon/log/logging.h"
 #include "runtime/system/clock.h"
 
@@ -17,9 +19,24 @@ class SpacedWarning {
   SpacedWarning(Logger& logger, const runtime::Clock& clock)
       : logger_(logger), clock_(clock) {}
 
-  void Say(std::string_view text);
+  void Say(std::string_view text) {
+    const uint64_t now_ns = clock_.MonotonicNs();
+    if (now_ns < next_ns_) {
+      ++unsaid_;
+      return;
+    }
+    next_ns_ = now_ns + kSpaceNs;
+    logger_.Warning(
+        unsaid_ == 0
+            ? std::string(text)
+            : absl::StrCat(std::string(text), " (and ", unsaid_,
+                           " more of this kind since the last such line)"));
+    unsaid_ = 0;
+  }
 
  private:
+  static constexpr uint64_t kSpaceNs = 10'000'000'000;
+
   Logger& logger_;
   const runtime::Clock& clock_;
   uint64_t next_ns_ = 0;

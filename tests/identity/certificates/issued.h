@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "daemon/tls/x509.h"
+#include "identity/certificates/x509.h"
 
-namespace actord::daemon {
+namespace actord::identity {
 
 // The time of these tests, and of all certificates unless they say otherwise.
 inline const absl::Time kTestNow =
@@ -37,6 +37,9 @@ struct Issued {
 
   [[nodiscard]] Certificate parsed() const;
 };
+
+// The PEM text of a key, encrypted with a passphrase.
+std::string WithPassphrase(const std::string& key);
 
 class Authority {
  public:
@@ -68,4 +71,4 @@ class Authority {
   Issued own_;
 };
 
-}  // namespace actord::daemon
+}  // namespace actord::identity
