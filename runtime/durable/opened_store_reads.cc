@@ -261,7 +261,9 @@ void OpenedStore::AskForReadSoon() {
 }
 
 absl::Status OpenedStore::ReadState(StateReads::Use use) {
-  if (options_.journal.threads) return reads_.Read(use);
+  if (options_.journal.threads) {
+    return reads_.Read(journal_->DurableLsn(), use);
+  }
   absl::Status status = CatchUp();
   return status.ok() ? use(*state_, applier_->applied()) : status;
 }

@@ -10,8 +10,8 @@ void StateReads::Start(StateStore& state) {
   thread_ = SystemThread([this, &state] { RunLater(state); });
 }
 
-absl::Status StateReads::Read(Use use) {
-  Request request{use};
+absl::Status StateReads::Read(uint64_t position, Use use) {
+  Request request{position, use};
   {
     const MutexLock lock(mutex_);
     if (stopped_) return absl::UnavailableError("the store is closed");
@@ -43,7 +43,12 @@ void StateReads::Serve(StateStore& state, uint64_t applied,
   std::vector<Request*> requests;
   {
     const MutexLock lock(mutex_);
-    requests.swap(waiting_);
+    // A request that came too late for this round has asked for another one.
+    const auto late = std::partition(
+        waiting_.begin(), waiting_.end(),
+        [&](const Request* request) { return request->position <= caught_up; });
+    requests.assign(waiting_.begin(), late);
+    waiting_.erase(waiting_.begin(), late);
     caught_up_ = std::max(caught_up_, caught_up);
     if (!later_.empty()) later_changed_.notify_one();
   }

@@ -8,6 +8,10 @@
 //              the writer. The writer is asked only if it is not yet as far as
 //              the read needs it.
 //
+// Both name a position of the journal and see the effect of all records before
+// it. With the durable end of the journal as the position, a read sees whatever
+// its reader has seen before.
+//
 // Thread-safety: any thread.
 #pragma once
 
@@ -48,9 +52,10 @@ class StateReads {
 
   // Starts the thread of ReadLater. `state` outlives Stop.
   void Start(StateStore& state);
-  // Waits until the writer has called `use`, and returns its status.
-  // UNAVAILABLE: the store is closed.
-  absl::Status Read(Use use);
+  // Waits until the writer has called `use`, after all records before this
+  // position were applied, and returns its status. UNAVAILABLE: the store is
+  // closed.
+  absl::Status Read(uint64_t position, Use use);
   // Does not wait. `use` is called when all records before this position were
   // applied. If the store is closed, `use` is called on this thread.
   void ReadLater(uint64_t position, Later use);
@@ -63,6 +68,7 @@ class StateReads {
 
  private:
   struct Request {
+    uint64_t position;
     Use use;
     absl::Status status = {};
     bool done = false;
