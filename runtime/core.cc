@@ -364,6 +364,7 @@ RuntimeStats Runtime::Core::Stats() const {
   dead_letters.AddTo(stats);
   if (durable != nullptr) {
     stats.processes_quarantined = durable->quarantine().size();
+    stats.refused_store_full = durable->refused_full();
   }
   lifecycle_log.AddTo(stats);
   topics.AddTo(stats);

@@ -41,6 +41,10 @@ Runtime::Core::StoredType Runtime::Core::TypeOf(const StoredProcess& stored) {
   const ProcessEntry& entry = stored.entry;
   FoundType found = FindTypeOf(catalog, entry);
   if (found.fits.ok()) return {*found.type, std::move(found.fits)};
+  if (found.type == nullptr) {
+    found.fits = NoSuchType(entry.process_type,
+                            options.store->TextOfPlugin(entry.plugin));
+  }
   return {absent_types.For(entry.process_type, entry.method,
                            entry.runtime.traps_exits),
           std::move(found.fits)};

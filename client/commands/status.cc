@@ -48,14 +48,20 @@ std::string Percent(uint64_t part, uint64_t whole) {
 }
 
 // Dormant processes are live, and are not in memory, which the limit is about.
+// "8 of 8 live (full, 2 dormant, 1 in quarantine)".
 std::string LiveProcesses(const v1::GetStatusResponse& status) {
   const uint64_t live = status.counters().processes_live();
   const uint64_t dormant = status.counters().processes_dormant();
+  const uint64_t quarantined = status.counters().processes_quarantined();
   const uint64_t most = status.limits().max_processes();
   const bool is_full = most != 0 && live >= dormant + most;
   return WithThousands(live) + (most == 0 ? "" : " of " + WithThousands(most)) +
          " live (" + (is_full ? "full, " : "") + WithThousands(dormant) +
-         " dormant)";
+         " dormant" +
+         (quarantined == 0 ? ""
+                           : ", " + WithThousands(quarantined) +
+                                 " in quarantine") +
+         ")";
 }
 
 // The counters of limits that have refused something, by their names:

@@ -214,7 +214,7 @@ std::vector<LimitUse> ReadLimitUse(const LimitSources& sources) {
     use.max = sources.memory->limit;
   }
   if (sources.is_store_full.has_value()) {
-    uses.push_back(OfEach(kDisk, 0));
+    uses.push_back(OfEach(kDisk, of_runtime.refused_store_full));
     uses.back().is_full = *sources.is_store_full;
   }
   return uses;

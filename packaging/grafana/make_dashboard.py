@@ -56,7 +56,7 @@ OVERVIEW = {
             "actord_process_limit_total", "actord_process_type_limit_total",
             "actord_mailbox_limit_total", "actord_memory_limit_total",
             "actord_external_yield_limit_total", "actord_payload_limit_total",
-            "actord_yield_limit_total"]),
+            "actord_yield_limit_total", "actord_store_full_limit_total"]),
         ("Types with a limit", ["actord_process_type_live",
                                 "actord_process_type_max"]),
         ("Refused connections", [

@@ -3,7 +3,7 @@
 //   KIND(member, name, unit, help)
 //
 // `member` is the field of RuntimeStats, and of Counters for a LANE row. `name`
-// is the field of the message Counters in status.proto, under which users see
+// is the field of the message Counters in counters.proto, under which users see
 // the counter. `help` is the comment of that field after "Unit: ".
 //
 // | kind  | the value is              | who counts                         |
@@ -12,7 +12,7 @@
 // | TOTAL | a total since the start   | the owner, who writes RuntimeStats |
 // | GAUGE | a size at the moment      | the owner, who writes RuntimeStats |
 //
-// A new counter is a row here, a field in status.proto, and the place that
+// A new counter is a row here, a field in counters.proto, and the place that
 // counts. The tests of daemon/counters/ then print the row of docs/counters.md.
 // Rows are in the order of the field numbers, so a new row is the last one.
 // Stats() reads the counters in the order of the rows: `processes_ended` comes
@@ -142,5 +142,8 @@
         "Calls of Subscribe that were refused because 4,096 were open.") \
   LANE(process_failures, "process_failures_total", "processes", \
        "Processes that failed: they ended without a result, and nobody had " \
-       "asked for the end (see ListFailures).")
+       "asked for the end (see ListFailures).") \
+  TOTAL(refused_store_full, "store_full_limit_total", "requests", \
+        "Submissions, messages and calls for durable processes that were " \
+        "refused with STORE_FULL: the disk of the store is full, or nearly.")
 // clang-format on

@@ -167,6 +167,7 @@ absl::Status DurableProcesses::CheckRoom() const {
 
 absl::Status DurableProcesses::CheckFull() const {
   if (!store_.IsFull()) return absl::OkStatus();
+  refused_full_.AddShared();
   return Retryable(absl::StatusCode::kResourceExhausted, reason::kStoreFull,
                    "the disk of the store is full, or has less free space than "
                    "store.disk_reserve: new work for durable processes is "

@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/counters/counters.h"
 #include "runtime/delivery/durable_log.h"
 #include "runtime/delivery/quarantine.h"
 #include "runtime/durable/durable_store.h"
@@ -211,6 +212,8 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   // Only STORE_FULL, for work that has waited until the disk was no longer
   // behind.
   [[nodiscard]] absl::Status CheckFull() const;
+  // How often these functions and the next two have refused with STORE_FULL.
+  [[nodiscard]] uint64_t refused_full() const { return refused_full_.Get(); }
   // For a call: the same errors if durable processes take no steps now.
   [[nodiscard]] absl::Status CheckTurns() const;
   // For ends and completions: the same errors if the thread would wait for room
@@ -293,6 +296,7 @@ class DurableProcesses final : public DurableLog, public LastingTime {
   const uint64_t start_;  // counts the openings of the store
   Homes homes_;
   std::atomic<uint32_t> next_home_{0};
+  mutable Counter refused_full_;
   // A record was refused, because the daemon ends. Later records are refused
   // too, because they may rest on it. (A small record could still find room.)
   std::atomic<bool> takes_no_more_{false};

@@ -116,6 +116,9 @@ class DurableStore {
   // Waits for the disk.
   virtual absl::StatusOr<StoredProcess> ReadProcess(const Pid& pid,
                                                     WantsState wants_state) = 0;
+  // Name and version of the plugin file with this number. "": the store has no
+  // such plugin, or cannot be read. Any thread. Waits for the disk.
+  virtual std::string TextOfPlugin(records::PluginNumber number) = 0;
   // Ends the program, because the state store cannot be read.
   virtual void FailRead(const absl::Status& status) = 0;
   // The same for the kept outcomes, the oldest first.

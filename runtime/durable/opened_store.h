@@ -132,6 +132,7 @@ class OpenedStore final : public DurableStore {
   // Calls `use` with the plugins that have numbers, in the order of the
   // numbers. DATA_LOSS: the store is damaged.
   absl::Status ForEachPlugin(absl::FunctionRef<void(records::Plugin&&)> use);
+  std::string TextOfPlugin(records::PluginNumber number) override;
   // Gives the plugin its number, for good, as KeepOwner does for names.
   absl::Status KeepPlugin(const records::Plugin& plugin);
 

@@ -321,6 +321,13 @@ absl::Status OpenedStore::ForEachPlugin(
                            "the entry of a plugin: ", damage.message()));
 }
 
+std::string OpenedStore::TextOfPlugin(records::PluginNumber number) {
+  const auto value = state_->Get(KeyOf(KeyKind::kPlugin, number));
+  records::Plugin plugin;
+  if (!value.ok() || !*value || !DecodeFields(**value, plugin).ok()) return {};
+  return absl::StrCat(plugin.name, " ", plugin.version);
+}
+
 template <typename OneRecord>
 absl::Status OpenedStore::Append(const OneRecord& record) {
   std::string payload;

@@ -27,15 +27,20 @@ void Close(void* /*state*/) { Refuse(); }
 
 }  // namespace
 
+absl::Status NoSuchType(std::string_view process_type,
+                        std::string_view last_plugin) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "no plugin has process type ", ToAbsl(process_type), "; load ",
+      last_plugin.empty() ? "the plugin that has it" : "plugin ",
+      ToAbsl(last_plugin), last_plugin.empty() ? "" : ", which has run it"));
+}
+
 absl::Status WhyTypeDoesNotFit(const ProcessType* type,
                                const NeededType& needed) {
   const auto refuse = [](auto... texts) {
     return absl::FailedPreconditionError(absl::StrCat(texts...));
   };
-  if (type == nullptr) {
-    return refuse("no plugin has process type ", ToAbsl(needed.process_type),
-                  "; load the plugin that has it");
-  }
+  if (type == nullptr) return NoSuchType(needed.process_type, {});
   if (type->FindMethod(needed.method) == ProcessType::kNoSuchMethod) {
     return refuse("process type ", type->name, " of plugin ", type->plugin, " ",
                   type->version, " has no method ", ToAbsl(needed.method),

@@ -68,10 +68,12 @@ bool DurableTurn::Leave(Process& process, Turn& turn, DurableState& state,
       state.restore_due ? shared_.catalog.FindStored(was.name, state.plugin)
                         : shared_.catalog.FindProcessType(was.name);
   const absl::Status fits =
-      WhyTypeDoesNotFit(type, {.process_type = was.name,
-                               .method = method,
-                               .started = state.restore_due,
-                               .durability = state.durability});
+      type == nullptr
+          ? NoSuchType(was.name, durable().store().TextOfPlugin(state.plugin))
+          : WhyTypeDoesNotFit(type, {.process_type = was.name,
+                                     .method = method,
+                                     .started = state.restore_due,
+                                     .durability = state.durability});
   if (!fits.ok()) {
     attempt.was.cause = QuarantineCause::kNoType;
     attempt.was.why = std::string(fits.message());

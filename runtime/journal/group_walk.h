@@ -15,7 +15,8 @@ namespace actord::runtime {
 // The advice for the operator at the end of each message about damage.
 inline constexpr absl::string_view kAdviceOnDamage =
     "; \"actorctl store verify\" lists all damage; restore a backup with "
-    "\"actord --restore\"";
+    "\"actord --restore\", or take what is intact with \"actorctl store "
+    "salvage\"";
 
 // Sets `current`, `last`, `link`, `next_place` and the report of `recovered`
 // from its segments.

@@ -85,8 +85,12 @@ TEST_F(Hints, StatusShowsTheLimitThatIsReached) {
   status.mutable_counters()->set_processes_live(22);
   status.mutable_counters()->set_process_limit_total(1234);
   status.mutable_counters()->set_memory_limit_total(1);
+  status.mutable_counters()->set_store_full_limit_total(7);
+  status.mutable_counters()->set_processes_quarantined(3);
   const std::string full = Run({"status"}).out;
-  EXPECT_THAT(full, HasSubstr("22 of 20 live (full, 2 dormant), "));
+  EXPECT_THAT(full, HasSubstr("22 of 20 live (full, 2 dormant, "
+                              "3 in quarantine), "));
+  EXPECT_THAT(full, HasSubstr("7 store full"));
   EXPECT_THAT(full, HasSubstr("1,234 process"));
   EXPECT_THAT(full, HasSubstr("1 memory"));
   EXPECT_THAT(full, Not(HasSubstr("mailbox")));

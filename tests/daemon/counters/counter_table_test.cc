@@ -41,7 +41,7 @@ std::string Read(const char* path) {
 // The comment above each field of the message Counters, as one line.
 std::map<std::string, std::string> CommentsOfFields() {
   std::map<std::string, std::string> comments;
-  const std::string text = Read(ACTORD_TEST_STATUS_PROTO);
+  const std::string text = Read(ACTORD_TEST_COUNTERS_PROTO);
   const size_t begin = text.find("message Counters {\n");
   EXPECT_NE(begin, std::string::npos);
   std::string comment;

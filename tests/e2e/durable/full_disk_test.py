@@ -90,6 +90,8 @@ class FullDisk(StoreCase):
         self.assert_refused(
             self.counter, code=grpc.StatusCode.RESOURCE_EXHAUSTED,
             reason="STORE_FULL", message="store.disk_reserve")
+        self.assertGreaterEqual(
+            self.actor.status().counters.store_full_limit_total, 2)
         self.assertEqual(self.value(pid), self.sent)
         volatile = self.actor.submit("counter", b"3",
                                      durability=process_pb2.DURABILITY_VOLATILE)

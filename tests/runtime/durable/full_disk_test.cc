@@ -160,6 +160,7 @@ TEST_F(SmallDisk, BelowTheReserveStepsGoOnAndNewWorkIsRefused) {
   const auto told = world_.Submit("5");
   ASSERT_TRUE(told->has_value());
   EXPECT_EQ(ReasonOf((*told)->status()), reason::kStoreFull);
+  EXPECT_EQ(world_.runtime().Stats().refused_store_full, 2u);
   EXPECT_EQ(durable().CheckTurns(), absl::OkStatus()) << "steps go on";
   world_.Elapse(2'000'000'000);
   EXPECT_THAT(world_.NotesOf(puppet), HasSubstr("c1="));
