@@ -21,7 +21,7 @@ constexpr size_t kEnoughBytes = 32;
 // RFC 9113, section 6.5: length 6, type 4, no flags, stream 0, and the setting
 // 3 (MAX_CONCURRENT_STREAMS).
 std::string SettingsFrame(uint32_t max_calls) {
-  std::string frame("\0\0\6\4\0\0\0\0\0\0\3", 11);
+  std::string frame("\0\0\6\4\0\0\0\0\0\0\3", kOneSettingBytes - 4);
   for (const int shift : {24, 16, 8, 0}) {
     frame.push_back(static_cast<char>(max_calls >> shift & 0xff));
   }
@@ -49,8 +49,8 @@ void FirstBytes::Start(int epoll, HandOver hand_over) {
 }
 
 void FirstBytes::Await(const Waiting& connection) {
-  if (IsDecided(connection)) return hand_over_(connection);
   if (!connection.has_tls) SendSettings(connection.fd);
+  if (IsDecided(connection)) return hand_over_(connection);
   epoll_event event{};
   // Edge-triggered, so that half a preface does not keep the thread busy.
   event.events = EPOLLIN | EPOLLRDHUP | EPOLLET;

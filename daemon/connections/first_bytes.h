@@ -5,13 +5,14 @@
 // without a report, and nobody else can read the bytes that gRPC has read. A
 // silent client costs a descriptor, and nothing of gRPC's memory.
 //
-// A client without TLS gets a SETTINGS frame while the daemon waits for it. A
-// client of gRPC's C core that nobody polls looks at its socket every 5 s. It
-// must find the server's first frame at the look that shows the connection,
-// because the next look can come after the time that it gives a connection.
-// gRPC's own SETTINGS follow. gRPC takes the client's acknowledgement of the
-// first frame for that of its own. So the first frame has the limit on calls,
-// which gRPC enforces from then on.
+// A client without TLS gets a SETTINGS frame at once. A client of gRPC's C core
+// that nobody polls looks at its socket every 5 s. It must find the server's
+// first frame at the look that shows the connection, because the next look can
+// come after the time that it gives a connection. gRPC's own SETTINGS follow.
+// gRPC takes the client's acknowledgement of the first frame for that of its
+// own. So the first frame has the limit on calls, which gRPC enforces from then
+// on. Clients that have spoken already get it, too: guard_policy.cc knows by
+// its size whether gRPC has answered.
 //
 // Thread-safety: one thread. Ownership: owns the descriptors of the waiting
 // connections; borrows the rest.

@@ -23,6 +23,9 @@ Protocol ProtocolOf(std::string_view bytes);
 // of HTTP/2, and the word that another protocol begins with, are complete.
 bool AreEnoughBytes(std::string_view bytes);
 
+// The size of a SETTINGS frame with one setting (RFC 9113, section 6.5).
+inline constexpr size_t kOneSettingBytes = 15;
+
 // The number of streams for which `bytes` holds both the frame that begins the
 // stream and the frame that resets it. `bytes` may begin and end within a
 // frame. Encrypted bytes, and the content of a message, contain such a pair
