@@ -13,7 +13,11 @@ constexpr GuardLimits kLimits{.max_unread_calls = 100,
                               .max_left_calls = 400,
                               .max_idle_bytes_first = 1000,
                               .max_idle_bytes = 5000};
-constexpr uint64_t kGreeting = 50;
+// The first frame, and settings, a window update and an acknowledgement of
+// gRPC. With another window update in place of the acknowledgement it is an
+// answer.
+constexpr uint64_t kGreeting = 15 + 61;
+constexpr uint64_t kAnswered = kGreeting - 9 + 13;
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
 
@@ -213,7 +217,7 @@ TEST(ConnectionHistory, BytesThatGrpcHasNotReadAreNoFlood) {
 
 TEST(ConnectionHistory, AllowsLargeMessagesOnceTheDaemonHasAnswered) {
   const Observation first[] = {Seen({.started = 1, .received = 1}, 100),
-                               Seen({.started = 1}, 100, 1000)};
+                               Seen({.started = 1}, 100, kAnswered)};
   for (const Observation& observation : first) {
     ConnectionHistory history;
     EXPECT_EQ(history.Judge(kLimits, observation), Verdict::kNone);
