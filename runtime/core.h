@@ -117,6 +117,7 @@ class Runtime::Core {
                absl::Duration deadline = absl::ZeroDuration());
   // See Runtime.
   void RetryQuarantine(const Pid& pid, Quarantine::Retried done, Owner by);
+  [[nodiscard]] absl::Status NotRestored(const Pid& pid) const;
   UpgradePiece TellOfUpgrade(
       const absl::flat_hash_set<const ProcessType*>& versions,
       uint32_t first_slot);

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "runtime/core.h"
 #include "runtime/durable_turn/absent_types.h"
+#include "runtime/process/errors.h"
 #include "runtime/recovery.h"
 #include "runtime/system/assert.h"
 
@@ -123,6 +125,16 @@ void Runtime::Core::CheckPoison(Process& process, const Pid& pid,
                    .signal = signal,
                    .crashes = suspect->crashes,
                    .sequence = 0});
+}
+
+absl::Status Runtime::Core::NotRestored(const Pid& pid) const {
+  const std::string why = durable->quarantine().ReasonOf(pid);
+  return Retryable(
+      absl::StatusCode::kUnavailable, reason::kNotRestored,
+      absl::StrCat("process ", FormatPid(pid),
+                   " has not run since the daemon has started",
+                   why.empty() ? "" : "; it is in quarantine: ", why),
+      why.empty() ? absl::Milliseconds(100) : absl::Seconds(5));
 }
 
 }  // namespace actord::runtime

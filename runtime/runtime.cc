@@ -287,6 +287,10 @@ void Runtime::RetryQuarantine(
   core_->RetryQuarantine(pid, std::move(done), by);
 }
 
+absl::Status Runtime::NotRestored(const Pid& pid) const {
+  return core_->NotRestored(pid);
+}
+
 YieldPage Runtime::ListYields(const YieldFilter& filter,
                               uint64_t first_sequence, size_t page_size,
                               size_t page_bytes) const {

@@ -210,6 +210,10 @@ class Runtime {
                        absl::AnyInvocable<void(const absl::Status&) &&> done,
                        Owner by = Owner::kAny);
 
+  // NOT_RESTORED, for an answer that is CompleteAnswer::kNotRestored: says why,
+  // and when to try again.
+  [[nodiscard]] absl::Status NotRestored(const Pid& pid) const;
+
   absl::StatusOr<ProcessInfo> Describe(const Pid& pid,
                                        Owner by = Owner::kAny) const;
   // The name of the process's type, with the errors of Describe. Much cheaper

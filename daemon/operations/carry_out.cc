@@ -77,6 +77,22 @@ std::optional<absl::StatusOr<runtime::CompleteAnswer>> CheckYield(
   return allowed;
 }
 
+absl::StatusOr<runtime::CompleteAnswer> AnswerOrError(
+    const runtime::Runtime& runtime, const runtime::YieldToken& token,
+    runtime::CompleteAnswer answer) {
+  if (answer == runtime::CompleteAnswer::kNotRestored) {
+    return runtime.NotRestored(token.pid);
+  }
+  if (answer != runtime::CompleteAnswer::kMailboxFull) return answer;
+  return runtime::Retryable(
+      absl::StatusCode::kResourceExhausted, runtime::reason::kMailboxFull,
+      absl::StrCat("process ", runtime::FormatPid(token.pid),
+                   " has not taken earlier completions yet: its limit for "
+                   "them is ",
+                   runtime.limits().max_mailbox_bytes(), " bytes"),
+      absl::Milliseconds(100));
+}
+
 absl::StatusOr<runtime::CompleteAnswer> CarryOutCompletion(
     runtime::Runtime& runtime, const Access& access,
     const Completion& completion) {
@@ -85,16 +101,9 @@ absl::StatusOr<runtime::CompleteAnswer> CarryOutCompletion(
   }
   absl::Status taken = runtime.CheckFilling(completion.token.yield.pid);
   if (!taken.ok()) return taken;
-  const runtime::CompleteAnswer answer =
-      runtime.remote_tasks().Complete(completion.token, completion.result);
-  if (answer != runtime::CompleteAnswer::kMailboxFull) return answer;
-  return runtime::Retryable(
-      absl::StatusCode::kResourceExhausted, runtime::reason::kMailboxFull,
-      absl::StrCat("process ", runtime::FormatPid(completion.token.yield.pid),
-                   " has not taken earlier completions yet: its limit for "
-                   "them is ",
-                   runtime.limits().max_mailbox_bytes(), " bytes"),
-      absl::Milliseconds(100));
+  return AnswerOrError(
+      runtime, completion.token.yield,
+      runtime.remote_tasks().Complete(completion.token, completion.result));
 }
 
 }  // namespace actord::daemon

@@ -268,9 +268,15 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
   }
 }
 
+// The answer, or the error of an answer after which the yield stays pending:
+// MAILBOX_FULL or NOT_RESTORED.
+absl::StatusOr<runtime::CompleteAnswer> AnswerOrError(
+    const runtime::Runtime& runtime, const runtime::YieldToken& token,
+    runtime::CompleteAnswer answer);
+
 // Completes the yield or task of `completion`, and returns whether the
-// completion was accepted. RESOURCE_EXHAUSTED (MAILBOX_FULL): the mailbox of
-// the process has no room for the completion, and nothing was changed.
+// completion was accepted. The errors of AnswerOrError; nothing was changed
+// then.
 absl::StatusOr<runtime::CompleteAnswer> CarryOutCompletion(
     runtime::Runtime& runtime, const Access& access,
     const Completion& completion);

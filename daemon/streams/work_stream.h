@@ -64,7 +64,7 @@ class WorkStream final : public BidiStream, public runtime::TaskListener {
     if (auto refused = CheckYield(runtime_, access, read->token.yield)) {
       return *std::move(refused);
     }
-    return carry_out();
+    return AnswerOrError(runtime_, read->token.yield, carry_out());
   }
   // Returns the answer, to be completed.
   v1::TaskAnswer& Answer(v1::TaskAnswer::Kind kind, const std::string& token,

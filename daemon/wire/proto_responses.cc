@@ -221,6 +221,7 @@ v1::CompleteYieldResponse::Answer ToProto(runtime::CompleteAnswer answer) {
     case runtime::CompleteAnswer::kExpired:
       return v1::CompleteYieldResponse::ANSWER_EXPIRED;
     case runtime::CompleteAnswer::kMailboxFull:
+    case runtime::CompleteAnswer::kNotRestored:
       break;  // the call returns an error instead
     case runtime::CompleteAnswer::kUnknown:
       return v1::CompleteYieldResponse::ANSWER_UNKNOWN;

@@ -133,6 +133,10 @@ int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
   record.result = std::move(state.end->result);
   caller_.PutFailedStep(std::move(state.end->failed_step));
   record.has_said = true;
+  // Of a process that has not run since the start.
+  for (const records::YieldImage& yield : state.yields) {
+    shared_.tasks.StopExpecting({PidOf(process, turn), yield.tag});
+  }
   durable().Forget(process);
   // The failure names the trace of the step that has ended the process.
   std::optional<TraceContext> trace;

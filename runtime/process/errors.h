@@ -73,6 +73,7 @@ inline constexpr std::string_view kNotDurableType = "NOT_DURABLE_TYPE";
 inline constexpr std::string_view kNotDurable = "NOT_DURABLE";
 inline constexpr std::string_view kProcessQuarantined = "PROCESS_QUARANTINED";
 inline constexpr std::string_view kNotQuarantined = "NOT_QUARANTINED";
+inline constexpr std::string_view kNotRestored = "NOT_RESTORED";
 inline constexpr std::string_view kHistoryLimit = "HISTORY_LIMIT";
 inline constexpr std::string_view kStepTooLarge = "STEP_TOO_LARGE";
 inline constexpr std::string_view kJournalBehind = "JOURNAL_BEHIND";

@@ -50,6 +50,8 @@ enum class CompleteAnswer {
                  // out of attempts, or its process ended
   kMailboxFull,  // the process has not taken earlier completions yet; the yield
                  // stays pending
+  kNotRestored,  // its process has not run since the start of the daemon; the
+                 // yield stays pending
   kUnknown,      // this yield or attempt never existed, or was forgotten
 };
 

@@ -61,6 +61,7 @@ TaskTable::Added TaskTable::Add(ExternalYield yield,
                                 const TaskHistory& history) {
   const size_t bytes = ChargeOf(yield);
   const MutexLock lock(mutex_);
+  if (!expected_.empty()) expected_.erase(yield.token);
   if (waiting_bytes_ + bytes > limits_.max_external_yield_bytes()) {
     return Added::kNoRoom;
   }
@@ -103,6 +104,19 @@ void TaskTable::End(const YieldToken& token, Ended ended,
   Remember(token, ended);
 }
 
+void TaskTable::Expect(const YieldToken& token, Owner owner) {
+  const MutexLock lock(mutex_);
+  expected_.emplace(token, owner);
+}
+
+void TaskTable::StopExpecting(const YieldToken& token) {
+  const MutexLock lock(mutex_);
+  const auto it = expected_.find(token);
+  if (it == expected_.end()) return;
+  Remember(token, {.owner = it->second});
+  expected_.erase(it);
+}
+
 void TaskTable::Expire(const YieldToken& token) {
   const MutexLock lock(mutex_);
   if (Find(token) == nullptr) return;
@@ -137,6 +151,8 @@ bool TaskTable::MayAnswer(const YieldToken& token, Owner by) const {
       of.worker = state->worker_owner;
   } else if (const auto ended = ended_.find(token); ended != ended_.end()) {
     of = ended->second;
+  } else if (const auto it = expected_.find(token); it != expected_.end()) {
+    of.owner = it->second;
   } else {
     return false;
   }
@@ -167,6 +183,7 @@ CompleteAnswer TaskTable::Complete(const TaskToken& token,
 
 CompleteAnswer TaskTable::WhatBecame(const TaskToken& token,
                                      std::optional<uint64_t> fingerprint) {
+  if (expected_.contains(token.yield)) return CompleteAnswer::kNotRestored;
   Forget(/*room=*/0);
   const auto it = ended_.find(token.yield);
   if (it == ended_.end()) return CompleteAnswer::kUnknown;
@@ -184,6 +201,8 @@ YieldFate TaskTable::FateOf(const YieldToken& token) {
   const MutexLock lock(mutex_);
   if (Find(token) != nullptr) return YieldFate::kWaiting;
   switch (WhatBecame({.yield = token}, std::nullopt)) {
+    case CompleteAnswer::kNotRestored:
+      return YieldFate::kWaiting;
     case CompleteAnswer::kConflict:
       return YieldFate::kAnswered;
     case CompleteAnswer::kExpired:

@@ -67,6 +67,13 @@ class TaskTable final : public RemoteTasks {
   // the yield.
   void Expire(const YieldToken& token);
 
+  // Notes a yield of a durable process that has not run since the start. An
+  // answer to it is kNotRestored until Add brings the yield back, or until
+  // StopExpecting. To be called before all other functions.
+  void Expect(const YieldToken& token, Owner owner);
+  // To be called when the process runs or has ended: a yield that Add has not
+  // brought back has ended. Does nothing for other yields.
+  void StopExpecting(const YieldToken& token);
   // Brings back the answer to a yield of a durable process from the store. To
   // be called before all other functions, the oldest answer first. `age_ns`:
   // the time since the answer.
@@ -200,6 +207,8 @@ class TaskTable final : public RemoteTasks {
   absl::flat_hash_map<YieldToken, uint64_t> sequence_by_token_
       ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<YieldToken, Ended> ended_ ABSL_GUARDED_BY(mutex_);
+  // Yields that Add may bring back, with the owners of their processes.
+  absl::flat_hash_map<YieldToken, Owner> expected_ ABSL_GUARDED_BY(mutex_);
   // The entries of ended_, oldest first.
   std::deque<Memory> memory_ ABSL_GUARDED_BY(mutex_);
 

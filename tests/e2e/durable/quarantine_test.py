@@ -8,7 +8,7 @@ import unittest
 import grpc
 from harness import places
 from harness.case import DURABLE, EmptyCase
-from harness.cli import FAILED, CliCase
+from harness.cli import FAILED, UNAVAILABLE, CliCase
 from harness.crash_case import END_SECONDS, LEAVES_SIGNALS, CrashCase
 from harness.daemon import run_actord
 from harness.waiting import eventually
@@ -25,10 +25,10 @@ class Quarantine(CliCase):
     def install(self, name):
         shutil.copyfile(places.PLUGINS / f"{name}.so", self.plugins / f"{name}.so")
 
-    def start(self):
+    def start(self, *options):
         self.daemon = self.start_daemon(
             "--store", self.directory / "store", "--plugin-dir", self.plugins,
-            plugins=False)
+            *options, plugins=False)
         self.actor = self.connect(self.daemon)
 
     def listed(self, *words):
@@ -93,6 +93,29 @@ class Quarantine(CliCase):
                                        status=FAILED).stdout, "")
         self.assertEqual(self.actor.wait(second).failure.message,
                          "it was terminated in quarantine")
+
+    def test_answer_to_a_command_is_not_lost(self):
+        self.install("order")
+        self.start("--external", "payment.*")
+        pid = self.actor.submit("order", b'{"order": "A-17", "amount_cents": 5}',
+                                durability=DURABLE)
+        [token] = eventually(lambda: [each["token"] for each in self.json("yields")],
+                             "the command")
+        self.assertEqual(self.daemon.stop(), 0)
+        (self.plugins / "order.so").unlink()
+        self.start("--external", "payment.*")
+        refused = self.actorctl("complete", token, "receipt", status=UNAVAILABLE)
+        self.assertRegex(refused.stderr,
+                         rf"process {pid} has not run since the daemon has started; "
+                         "it is in quarantine: no plugin has process type order.*"
+                         r"\(NOT_RESTORED\)")
+        self.install("order")
+        self.output("plugin", "load", "order.so")
+        eventually(lambda: self.listed() == [], "the end of the quarantine")
+        eventually(lambda: self.json("yields"), "the command")
+        self.output("complete", token, "receipt")
+        self.assertEqual(json.loads(self.actor.wait(pid).result.data)["status"],
+                         "charged")
 
 
 class PoisonAgain(CrashCase, CliCase):

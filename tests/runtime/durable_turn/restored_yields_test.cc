@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "handlers/schedule/schedule.h"
 #include "tests/runtime/durable/durable_fixture.h"
@@ -100,6 +101,9 @@ class RestoredYields : public ::testing::Test {
                 CompleteAnswer::kAccepted);
     }
   }
+  CompleteAnswer Answer(const Pid& pid, uint64_t tag) {
+    return world.runtime().tasks.Complete({{pid, tag}, 0}, {{}, {"paid", ""}});
+  }
   // Syncs the records, without a turn.
   void Sync() {
     while (world.store->Work()) {
@@ -131,6 +135,51 @@ TEST_F(RestoredYields, CompletionThatWaitsInTheMailboxCanBeAdopted) {
   Sync();
   world.Restart(/*keep_cache=*/true, Options());
   EXPECT_EQ(world.NotesOf(payer), "yync1");
+}
+
+TEST_F(RestoredYields, AnAnswerBeforeTheProcessRunsAgainIsNotLost) {
+  const Pid payer = world.NewPuppet("payer");
+  world.Tell(payer, "charge", "5");
+  Charge(0);
+  world.Stop();
+  ASSERT_EQ(world.Start(Options()), absl::OkStatus());
+  EXPECT_EQ(Answer(payer, 1), CompleteAnswer::kNotRestored);
+  EXPECT_EQ(Answer(payer, 2), CompleteAnswer::kUnknown);
+  const absl::Status later = world.runtime().NotRestored(payer);
+  EXPECT_EQ(ReasonOf(later), reason::kNotRestored);
+  EXPECT_EQ(RetryDelayOf(later), absl::Milliseconds(100));
+  world.Settle();
+  EXPECT_EQ(Answer(payer, 1), CompleteAnswer::kAccepted);
+  EXPECT_EQ(world.NotesOf(payer), "ync1");
+}
+
+TEST_F(RestoredYields, AnAnswerToAProcessInQuarantineIsNotLost) {
+  const Pid payer = world.NewPuppet("payer");
+  const Pid other = world.NewPuppet("payer");
+  world.Tell(payer, "charge", "5");
+  world.Tell(other, "charge", "6");
+  const auto types = std::exchange(world.more_types, {});
+  world.Stop();
+  ASSERT_EQ(world.Start(Options()), absl::OkStatus());
+  world.Settle();
+  EXPECT_EQ(Answer(payer, 1), CompleteAnswer::kNotRestored);
+  EXPECT_EQ(world.runtime().tasks.FateOf({payer, 1}), YieldFate::kWaiting);
+  EXPECT_TRUE(world.runtime().tasks.MayAnswer({payer, 1}, Owner::kNobody));
+  EXPECT_FALSE(world.runtime().tasks.MayAnswer({payer, 1}, Owner{7}));
+  const absl::Status later = world.runtime().NotRestored(payer);
+  EXPECT_THAT(std::string(later.message()), HasSubstr("payer; load"));
+  EXPECT_EQ(RetryDelayOf(later), absl::Seconds(5));
+  EXPECT_TRUE(world.runtime()
+                  .Control(Owner::kAny, other, kEventTerminate, "enough")
+                  .status.ok());
+  world.Settle();
+  EXPECT_EQ(Answer(other, 1), CompleteAnswer::kExpired);
+  world.more_types = types;
+  world.Stop();
+  ASSERT_EQ(world.Start(Options()), absl::OkStatus());
+  world.Settle();
+  EXPECT_EQ(Answer(payer, 1), CompleteAnswer::kAccepted);
+  EXPECT_EQ(world.NotesOf(payer), "ync1");
 }
 
 TEST_F(RestoredYields, CompletionThatAStepBehindTheImageHasSeenCanBeAdopted) {
