@@ -151,8 +151,9 @@ bool TaskTable::MayAnswer(const YieldToken& token, Owner by) const {
       of.worker = state->worker_owner;
   } else if (const auto ended = ended_.find(token); ended != ended_.end()) {
     of = ended->second;
-  } else if (const auto it = expected_.find(token); it != expected_.end()) {
-    of.owner = it->second;
+  } else if (const auto expected = expected_.find(token);
+             expected != expected_.end()) {
+    of.owner = expected->second;
   } else {
     return false;
   }
