@@ -50,6 +50,10 @@ STORE_MUTANTS = {
         "runtime/durable_turn/durable_step.cc",
         "before == after &&\n", "\n",
         "a step that changes the state passes for a query"),
+    "EXPECTS_NO_TASK": (
+        "runtime/recovery.cc",
+        "      tasks.Expect({stored.pid, yield.tag}, image.owner);\n", "",
+        "an answer to a task is called unknown until its process runs again"),
     "QUERY_AT_ONCE": (
         "runtime/durable_turn/durable_step.cc",
         "    position = durable().LastPosition();\n", "    position = 0;\n",

@@ -209,6 +209,12 @@ void Outside::HearTask(const runtime::TaskToken& token, bool is_once) {
   Check(!is_once || task.attempts.size() == 1, pid,
         "its task with one attempt is handed out twice");
   Check(!task.acknowledged, pid, "its task is handed out after its answer");
+  Check(!task.is_unknown, pid,
+        "its task is handed out after an answer to it was called unknown");
+}
+
+void Outside::HearUnknown(const runtime::YieldToken& yield) {
+  if (!IsDead()) tasks[{yield.pid, yield.tag}].is_unknown = true;
 }
 
 void Outside::HearCompleted(const runtime::YieldToken& yield, uint64_t value) {

@@ -21,7 +21,9 @@
 //  (13) a process that was seen in a version of its type is never again in an
 //       older one, and stays in an older one only if it has a reason;
 //  (14) a process in quarantine takes no step before somebody asks for a new
-//       try. It loses nothing, and goes on once its code is there.
+//       try. It loses nothing, and goes on once its code is there;
+//  (15) an answer to a task that waits is not called unknown, also if a worker
+//       has held the task since an earlier life.
 //
 // Thread-safety: one thread (schedule.h). Ownership: borrows the schedule and
 // the disk.
@@ -40,6 +42,7 @@
 #include "runtime/process/pid.h"
 #include "runtime/system/random.h"
 #include "runtime/tasks/external_yield.h"
+#include "runtime/tasks/remote_tasks.h"
 #include "tests/sim/schedule.h"
 #include "tests/sim/store/cut.h"
 #include "tests/sim/store/diary.h"
@@ -133,6 +136,8 @@ class Outside {
   // A worker has the task. `is_once`: it has one attempt.
   void HearTask(const runtime::TaskToken& token, bool is_once);
   void HearCompleted(const runtime::YieldToken& yield, uint64_t value);
+  // The daemon knows no such task.
+  void HearUnknown(const runtime::YieldToken& yield);
   // A handler of a plugin was called.
   void HearEffect(const runtime::YieldToken& yield);
 
@@ -195,8 +200,11 @@ class Outside {
     uint64_t effects = 0;
     std::set<uint64_t> answers;  // values that somebody has answered with
     std::optional<uint64_t> acknowledged;
+    bool is_unknown = false;
   };
   std::map<std::pair<runtime::Pid, uint64_t>, Task> tasks;
+  // The tasks that the worker has, until it answers. It outlives the daemon.
+  std::vector<runtime::TaskAttempt> held;
   std::vector<std::unique_ptr<Submission>> submissions;
   std::vector<std::unique_ptr<Sending>> sendings;
 

@@ -318,9 +318,9 @@ void StoreWorker::Run(const bool& stops) {
     // A worker that says nothing after a lost lease gets no more tasks.
     all.Heard(worker_);
     Take();
-    while (!tasks_.empty() && outside_.Draw(3) != 0) {
-      const runtime::TaskAttempt task = std::move(tasks_.back());
-      tasks_.pop_back();
+    while (!outside_.held.empty() && outside_.Draw(3) != 0) {
+      const runtime::TaskAttempt task = std::move(outside_.held.back());
+      outside_.held.pop_back();
       Answer(task);
     }
     outside_.schedule.SleepFor(outside_.Draw(1'000'000), /*busy=*/false);
@@ -338,7 +338,7 @@ void StoreWorker::Take() {
         if (outside_.IsDead()) return;
         for (const runtime::TaskAttempt& task : tasks) {
           outside_.HearTask(task.token, task.yield.command == "task.once");
-          tasks_.push_back(task);
+          outside_.held.push_back(task);
         }
       });
 }
@@ -364,6 +364,11 @@ void StoreWorker::Answer(const runtime::TaskAttempt& task) {
   outside_.schedule.Trace("task %lu of %s is answered: %d", yield.tag,
                           FormatPid(yield.pid).c_str(),
                           static_cast<int>(answer));
+  if (answer == runtime::CompleteAnswer::kUnknown) outside_.HearUnknown(yield);
+  if (answer == runtime::CompleteAnswer::kNotRestored) {
+    outside_.held.insert(outside_.held.begin(), task);
+    outside_.schedule.SleepFor(100'000'000, /*busy=*/false);
+  }
   if (answer != runtime::CompleteAnswer::kAccepted) return;
   runtime_.WhenDurable(runtime_.LastPosition(),
                        [&outside = outside_, yield, value] {

@@ -65,8 +65,6 @@ class StoreWorker {
   Outside& outside_;
   runtime::Runtime& runtime_;
   runtime::RemoteWorkerId worker_ = 0;
-  // Tasks that it has, until it answers.
-  std::vector<runtime::TaskAttempt> tasks_;
 };
 
 }  // namespace actord::sim
