@@ -157,11 +157,7 @@ absl::Status DurableTurn::Restore(Process& process, const Turn& turn,
   const std::vector<records::YieldImage> yields =
       std::exchange(state.yields, {});
   // Position 1: everything that the recovery has read is durable.
-  const Pid pid = PidOf(process, turn);
-  yields_.Resume(yields, process, pid, 1);
-  for (const records::YieldImage& yield : yields) {
-    shared_.tasks.StopExpecting({pid, yield.tag});
-  }
+  yields_.Resume(yields, process, PidOf(process, turn), 1);
   return absl::OkStatus();
 }
 

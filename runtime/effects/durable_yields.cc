@@ -101,8 +101,9 @@ void DurableYields::Apply(YieldEffect& yield, Process& process, const Pid& self,
       yield, process, self);
 }
 
-void DurableYields::Carry(const Begin& begin, YieldEffect& yield,
+bool DurableYields::Carry(const Begin& begin, YieldEffect& yield,
                           Process& process, const Pid& self) {
+  bool is_task = false;
   const std::string_view command = yield.content->topic();
   const CommandHandler* const handler = dispatcher_.HandlerOf(command, lane_);
   // A yield of the store that nobody carries out now was external when it
@@ -110,7 +111,7 @@ void DurableYields::Carry(const Begin& begin, YieldEffect& yield,
   // with a wrong setting ends no work.
   const bool waits = handler == nullptr && begin.restored != nullptr;
   if (dispatcher_.IsExternal(command) || waits) {
-    HandOut(begin, yield, process, self);
+    is_task = HandOut(begin, yield, process, self);
   } else if (handler == nullptr) {
     Refuse(process, yield.content->completion.tag, ACTORD_NOT_FOUND,
            Dispatcher::NoHandlerFor(command));
@@ -126,6 +127,7 @@ void DurableYields::Carry(const Begin& begin, YieldEffect& yield,
     RunInPool(begin, *handler, yield, process, self);
   }
   Free(yield);
+  return is_task;
 }
 
 void DurableYields::KeepTime(const Begin& begin, YieldEffect& yield) {
@@ -254,7 +256,7 @@ void DurableYields::RunInPool(const Begin& begin, const CommandHandler& handler,
       });
 }
 
-void DurableYields::HandOut(const Begin& begin, YieldEffect& yield,
+bool DurableYields::HandOut(const Begin& begin, YieldEffect& yield,
                             Process& process, const Pid& self) {
   const uint64_t tag = yield.content->completion.tag;
   absl::StatusOr<Dispatcher::Task> task =
@@ -262,7 +264,7 @@ void DurableYields::HandOut(const Begin& begin, YieldEffect& yield,
   if (!task.ok()) {
     Refuse(process, tag, ACTORD_INVALID_ARGUMENT,
            std::string(task.status().message()));
-    return;
+    return false;
   }
   if (begin.restored != nullptr) {
     task->history.attempts = begin.restored->attempts;
@@ -272,17 +274,18 @@ void DurableYields::HandOut(const Begin& begin, YieldEffect& yield,
     }
   }
   const actord_completion handle = OpenExternal(process, tag, begin.timeout_ns);
-  if (handle == 0) return;
+  if (handle == 0) return false;
   durable_.releases().After(
       begin.record,
       [handle, token = YieldToken{self, tag}, task = *std::move(task),
        &dispatcher = dispatcher_, &broker = broker_, &tasks = tasks_,
        &lane = shared_lane_]() mutable {
-        if (!broker.IsPending(handle)) return;
+        if (!broker.IsPending(handle)) return tasks.StopExpecting(token);
         if (!dispatcher.AddTask(handle, std::move(task), lane)) return;
         // The yield may have ended before the task was in the table.
         if (!broker.IsPending(handle)) tasks.Expire(token);
       });
+  return true;
 }
 
 void DurableYields::Apply(CallEffect& call, Process& process, const Pid& self,

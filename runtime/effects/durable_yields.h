@@ -98,7 +98,8 @@ class DurableYields {
     const records::YieldImage* restored = nullptr;
   };
 
-  void Carry(const Begin& begin, YieldEffect& yield, Process& process,
+  // Returns whether the task table gets the yield.
+  bool Carry(const Begin& begin, YieldEffect& yield, Process& process,
              const Pid& self);
   // After a restart the yield has the time that it had left.
   static void KeepTime(const Begin& begin, YieldEffect& yield);
@@ -113,7 +114,7 @@ class DurableYields {
   bool Send(ActingCommand& acting, const Envelope& completion, Owner by);
   void RunInPool(const Begin& begin, const CommandHandler& handler,
                  YieldEffect& yield, Process& process, const Pid& self);
-  void HandOut(const Begin& begin, YieldEffect& yield, Process& process,
+  bool HandOut(const Begin& begin, YieldEffect& yield, Process& process,
                const Pid& self);
   void ResumeCommand(const records::YieldImage& image, Process& process,
                      const Pid& self, uint64_t record);

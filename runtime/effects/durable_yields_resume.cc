@@ -57,8 +57,10 @@ void DurableYields::ResumeCommand(const records::YieldImage& image,
         Content(lane_.NewEnvelope(ACTORD_EVENT_COMPLETION, {},
                                   {ToAbi(std::string_view(image.policy)), {}}));
   }
-  Carry({.record = record, .timeout_ns = timeout_ns, .restored = &image}, yield,
-        process, self);
+  if (!Carry({.record = record, .timeout_ns = timeout_ns, .restored = &image},
+             yield, process, self)) {
+    tasks_.StopExpecting({self, image.tag});
+  }
 }
 
 }  // namespace actord::runtime
