@@ -37,6 +37,7 @@ void ActorService::Submit(const Caller& caller, v1::SubmitRequest& request,
 void ActorService::Send(const Caller& caller, v1::SendRequest& request,
                         UnaryAnswer<v1::SendResponse> answer) {
   runtime::Message message;
+  // `answer` has the refusal, too.
   CarryOutSend(runtime_, caller.access(), runtime_, context_.message_ids,
                &request, message,
                [answer](const absl::Status& status, const SendResult& sent) {
@@ -46,7 +47,8 @@ void ActorService::Send(const Caller& caller, v1::SendRequest& request,
                  response.set_delivered(sent.delivered);
                  response.set_refused(sent.refused);
                  answer.Finish(status, response);
-               });
+               })
+      .IgnoreError();
 }
 
 absl::StatusOr<RunWait> ActorService::Run(const Caller& caller,

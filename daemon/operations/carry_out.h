@@ -191,19 +191,20 @@ absl::Status SendToMembers(const std::vector<runtime::Pid>& members,
 // absl::Status&, const SendResult&)` exactly once, on this thread or another
 // thread. `sender` is the runtime, or a BulkSender of the runtime. `message`
 // may contain anything; its memory is swapped with the memory of `request`, and
-// so reused.
+// so reused. Returns the refusal of the message if it is known already, perhaps
+// before `done` is called with it; otherwise OK.
 template <typename Sender, typename Done>
-void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
-                  Sender& sender, runtime::RequestIds& ids,
-                  v1::SendRequest* request, runtime::Message& message,
-                  Done done) {
+absl::Status CarryOutSend(const runtime::Runtime& runtime, const Access& access,
+                          Sender& sender, runtime::RequestIds& ids,
+                          v1::SendRequest* request, runtime::Message& message,
+                          Done done) {
   const RequestTrace trace(*request);
   Address to;
   const absl::Status status =
       ReadSend(request, runtime::PayloadLimit(runtime.limits()), to, message);
   if (!status.ok()) {
     done(status, SendResult());
-    return;
+    return status;
   }
   uint64_t position = 0;
   if (to.is_group) {
@@ -216,7 +217,7 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
             : members.status();
     WhenSent(runtime, sender, position,
              [done, result, sent] { done(result, sent); });
-    return;
+    return result;
   }
   const auto send =
       [&](const runtime::RequestId* id) -> absl::StatusOr<runtime::Pid> {
@@ -238,7 +239,7 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
         done(sent, SendResult{.is_logged = sent.ok()});
       });
     }
-    return;
+    return sent;
   }
   const runtime::RequestId id = {std::move(*request->mutable_message_id()),
                                  Fingerprint(ids.content_key(), to, message),
@@ -251,8 +252,11 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
                         .is_logged = sent.ok() && runtime::IsHomePid(*sent)});
       });
   if (role == runtime::RequestIds::Role::kReused) {
-    done(IdReused("message_id", id.id), SendResult());
-  } else if (role == runtime::RequestIds::Role::kFirst) {
+    absl::Status reused = IdReused("message_id", id.id);
+    done(reused, SendResult());
+    return reused;
+  }
+  if (role == runtime::RequestIds::Role::kFirst) {
     const absl::StatusOr<runtime::Pid> sent = send(&id);
     // End comes before the answer, so that the id is remembered when the client
     // has the answer. A repeat waits, too, until the message is durable.
@@ -265,7 +269,9 @@ void CarryOutSend(const runtime::Runtime& runtime, const Access& access,
     } else {
       WhenSent(runtime, sender, position, end);
     }
+    return sent.status();
   }
+  return absl::OkStatus();
 }
 
 // The answer, or the error of an answer after which the yield stays pending:

@@ -55,6 +55,7 @@ void SendStream::Handle(const grpc::ByteBuffer& bytes) {
     batch->first = first;
     batch->next = next_;
     batch->bytes = bytes.Length();
+    batch->receivers.keeps_order = request.has_seen_count();
     ++waiting_batches_;
     waiting_bytes_ += batch->bytes;
   }
@@ -83,18 +84,33 @@ void SendStream::CarryOut(Batch& batch) {
                              is_durable_.load(std::memory_order_relaxed)
                                  ? runtime::WhenBehind::kSend
                                  : runtime::WhenBehind::kRefuse);
+  const uint64_t first = batch.first;
+  v1::SendStreamRequest& request = request_.get();
+  Receivers receivers;
+  receivers.keeps_order = request.has_seen_count();
+  if (receivers.keeps_order) held_.Seen(request.seen_count());
+  const auto hold = [&](uint64_t index, const absl::Status& why) {
+    if (!receivers.keeps_order) return;
+    held_.Refused(request.sends(static_cast<int>(index - first)).pid(), index,
+                  why);
+  };
   const auto refuse = [&](uint64_t index, const absl::Status& why) {
     Refuse(batch, index, why);
+    hold(index, why);
   };
-  Receivers receivers;
-  const uint64_t first = batch.first;
   for (uint64_t index = first; index < next_; ++index) {
     v1::SendRequest* const item =
-        request_.get().mutable_sends(static_cast<int>(index - first));
+        request.mutable_sends(static_cast<int>(index - first));
+    if (receivers.keeps_order) {
+      if (const absl::Status* const why = held_.Find(item->pid())) {
+        refuse(index, *why);
+        continue;
+      }
+    }
     if (!item->message_id().empty() || IsGroup(item->pid())) {
       // The messages before it come first.
       sender.Flush(refuse);
-      CarryOutOnce(batch, index, access, sender);
+      hold(index, CarryOutOnce(batch, index, access, sender));
       continue;
     }
     const RequestTrace own(*item);
@@ -104,9 +120,9 @@ void SendStream::CarryOut(Batch& batch) {
         to.ok() ? sender.Add(*to, message_, access.sees(), index, refuse)
                 : to.status();
     if (status.ok()) {
-      receivers.Add(runtime::IsHomePid(*to));
+      receivers.Add(index, runtime::IsHomePid(*to));
     } else {
-      Refuse(batch, index, status);
+      refuse(index, status);
     }
   }
   sender.Flush(refuse);
@@ -116,15 +132,15 @@ void SendStream::CarryOut(Batch& batch) {
   CarriedOut(batch, sender.position(), receivers);
 }
 
-void SendStream::CarryOutOnce(Batch& batch, uint64_t index,
-                              const Access& access,
-                              runtime::BulkSender& sender) {
+absl::Status SendStream::CarryOutOnce(Batch& batch, uint64_t index,
+                                      const Access& access,
+                                      runtime::BulkSender& sender) {
   {
     const absl::MutexLock lock(&mutex_);
     ++batch.open;
     if (open_ids_++ == 0) self_ = shared_from_this();
   }
-  CarryOutSend(
+  return CarryOutSend(
       runtime_, access, sender, message_ids_,
       request_.get().mutable_sends(static_cast<int>(index - batch.first)),
       message_,
@@ -144,7 +160,7 @@ void SendStream::Answered(Batch& batch, uint64_t index,
   if (!status.ok()) Refuse(batch, index, status);
   {
     const absl::MutexLock lock(&mutex_);
-    if (status.ok()) batch.receivers.Add(logged);
+    if (status.ok()) batch.receivers.Add(index, logged);
     if (status.ok() && duplicate) batch.duplicates.push_back(index);
     --batch.open;
     Acknowledge();
@@ -229,6 +245,11 @@ absl::Status SendStream::WriteOutput(grpc::ByteBuffer* bytes) {
   const Receivers& receivers = outgoing_.receivers;
   if (receivers.any_durable || receivers.any_volatile) {
     response_.set_receipt(ReceiptOf(!receivers.any_volatile));
+  }
+  response_.set_keeps_order(receivers.keeps_order);
+  if (receivers.any_durable) {
+    response_.mutable_volatile_items()->Add(receivers.volatile_items.begin(),
+                                            receivers.volatile_items.end());
   }
   return WriteMessage(response_, bytes);
 }

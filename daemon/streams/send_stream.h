@@ -32,6 +32,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "actord/v1/stream.pb.h"
+#include "daemon/streams/held_receivers.h"
 #include "daemon/streams/read_pause.h"
 #include "daemon/streams/stream.h"
 #include "runtime/actors/request_ids.h"
@@ -66,13 +67,21 @@ class SendStream final : public BidiStream {
   struct Receivers {
     bool any_durable = false;
     bool any_volatile = false;
+    // The client has set seen_count.
+    bool keeps_order = false;
+    // With keeps_order: the items with a volatile receiver.
+    std::vector<uint64_t> volatile_items;
 
-    void Add(bool is_durable) {
+    void Add(uint64_t item, bool is_durable) {
       (is_durable ? any_durable : any_volatile) = true;
+      if (keeps_order && !is_durable) volatile_items.push_back(item);
     }
     void Add(const Receivers& others) {
       any_durable |= others.any_durable;
       any_volatile |= others.any_volatile;
+      keeps_order |= others.keeps_order;
+      volatile_items.insert(volatile_items.end(), others.volatile_items.begin(),
+                            others.volatile_items.end());
     }
   };
   struct Batch {
@@ -115,9 +124,10 @@ class SendStream final : public BidiStream {
   bool MayBegin(const grpc::ByteBuffer& bytes);
   // Carries out the batch that was read.
   void CarryOut(Batch& batch);
-  // Carries out an item with a message_id, or to a group.
-  void CarryOutOnce(Batch& batch, uint64_t index, const Access& access,
-                    runtime::BulkSender& sender);
+  // Carries out an item with a message_id, or to a group. Returns the refusal
+  // if it is known already.
+  absl::Status CarryOutOnce(Batch& batch, uint64_t index, const Access& access,
+                            runtime::BulkSender& sender);
   // The end of an item with a message_id. Any thread.
   void Answered(Batch& batch, uint64_t index, const absl::Status& status,
                 bool duplicate, bool logged);
@@ -139,6 +149,7 @@ class SendStream final : public BidiStream {
   ReusedMessage<v1::SendStreamRequest> request_;
   runtime::Message message_;
   uint64_t next_ = 0;  // index of the first item of the next batch
+  HeldReceivers held_;
   // The stream has sent to a durable process. Relaxed: a thread that does not
   // see it yet is refused with JOURNAL_BEHIND instead of waiting.
   std::atomic<bool> is_durable_{false};

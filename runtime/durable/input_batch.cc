@@ -75,6 +75,9 @@ uint64_t InputBatch::Send(
   bytes_.clear();
   uint64_t position = first.ok() ? *first : 0;
   uint64_t last = position;
+  // After a refusal the later messages to the same process are refused as well,
+  // even if its mailbox has room by then.
+  absl::flat_hash_map<Pid, Posted> refusals;
   for (const Item& item : items) {
     if (!first.ok()) {
       lane_.Free(item.envelope);
@@ -83,11 +86,15 @@ uint64_t InputBatch::Send(
     }
     item.envelope->WriteHeader(PositionHeader{position});
     last = std::max(last, position);
+    const auto earlier = refusals.find(item.to);
     const Posted posted =
-        delivery_.Send(item.by, item.to, item.envelope, lane_, &ready);
+        earlier != refusals.end()
+            ? earlier->second
+            : delivery_.Send(item.by, item.to, item.envelope, lane_, &ready);
     if (posted == Posted::kDelivered) {
       delivered(item.size);
     } else {
+      refusals.emplace(item.to, posted);
       // Another thread has filled the mailbox, or the process has ended.
       lane_.Free(item.envelope);
       const Sent sent =

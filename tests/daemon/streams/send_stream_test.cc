@@ -234,5 +234,83 @@ TEST(SendStream, RefusesTheFirstBatchOfAStreamWhileTheJournalIsBehind) {
   EXPECT_EQ(refusals[0].refusal().reason(), "JOURNAL_BEHIND");
 }
 
+v1::SendStreamRequest OrderedRequest(
+    uint64_t seen_count,
+    const std::vector<std::pair<std::string, std::string>>& sends) {
+  v1::SendStreamRequest request;
+  request.set_seen_count(seen_count);
+  for (const auto& [pid, payload] : sends) {
+    v1::SendRequest& item = *request.add_sends();
+    item.set_pid(pid);
+    item.mutable_payload()->set_data(payload);
+  }
+  return request;
+}
+
+TEST(SendStream, HeldReceiverGetsNothingUntilTheClientHasSeenTheRefusals) {
+  StreamWorld world(/*max_unsynced_bytes=*/64 << 10);
+  const std::string pid = world.NewProcess(/*durable=*/true);
+  const std::string other = world.NewProcess(/*durable=*/false);
+  StreamClient busy(world);
+  world.disk.CloseGate();
+  busy.Write(pid, {std::string(100 << 10, 'l')});
+  EXPECT_TRUE(Eventually([&] { return world.runtime->IsJournalBehind(); }));
+  StreamClient client(world);
+  client.Write(OrderedRequest(0, {{pid, "a"}, {other, "x"}, {pid, "b"}}));
+  EXPECT_TRUE(Eventually([&] { return client.acked() == 3; }));
+  world.disk.OpenGate();
+  EXPECT_TRUE(Eventually([&] { return !world.runtime->IsJournalBehind(); }));
+  client.Write(OrderedRequest(0, {{pid, "c"}}));
+  EXPECT_TRUE(Eventually([&] { return client.acked() == 4; }));
+  // It has not seen that c was refused.
+  client.Write(OrderedRequest(3, {{pid, "d"}, {other, "y"}}));
+  EXPECT_TRUE(Eventually([&] { return client.acked() == 6; }));
+  client.Write(
+      OrderedRequest(6, {{pid, "a"}, {pid, "b"}, {pid, "c"}, {pid, "d"}}));
+  client.HalfClose();
+  EXPECT_TRUE(client.End().ok());
+  EXPECT_EQ(client.acked(), 10u);
+  std::vector<uint64_t> refused;
+  for (const v1::SendRefusal& refusal : client.refusals()) {
+    refused.push_back(refusal.index());
+    EXPECT_EQ(refusal.refusal().reason(), "JOURNAL_BEHIND");
+    EXPECT_TRUE(refusal.refusal().has_retry_delay());
+  }
+  EXPECT_EQ(refused, (std::vector<uint64_t>{0, 2, 3, 4}));
+  EXPECT_TRUE(world.TextOf(pid).ends_with(",a,b,c,d")) << world.TextOf(pid);
+  EXPECT_EQ(world.TextOf(other), "x,y");
+}
+
+TEST(SendStream, TellsWhichItemsAreVolatileInAMixedResponse) {
+  StreamWorld world;
+  const std::string durable = world.NewProcess(/*durable=*/true);
+  const std::string other = world.NewProcess(/*durable=*/false);
+  StreamClient client(world);
+  client.Write(
+      OrderedRequest(0, {{durable, "a"}, {other, "b"}, {"nonsense", "c"}}));
+  EXPECT_TRUE(Eventually([&] { return client.acked() == 3; }));
+  client.Write(OrderedRequest(3, {{other, "d"}}));
+  client.Write(OrderedRequest(3, {}));
+  client.HalfClose();
+  EXPECT_TRUE(client.End().ok());
+  const auto responses = client.responses();
+  EXPECT_EQ(responses.at(0).receipt(), v1::RECEIPT_MEMORY);
+  ASSERT_EQ(responses.at(0).volatile_items_size(), 1);
+  EXPECT_EQ(responses.at(0).volatile_items(0), 1u);
+  EXPECT_TRUE(responses.at(0).keeps_order());
+  EXPECT_EQ(responses.at(1).receipt(), v1::RECEIPT_MEMORY);
+  EXPECT_EQ(responses.at(1).volatile_items_size(), 0) << "all of them";
+}
+
+TEST(SendStream, WithoutSeenCountNoReceiverIsHeld) {
+  StreamWorld world;
+  const std::string pid = world.NewProcess(/*durable=*/false);
+  StreamClient client(world);
+  client.Write(pid, {"a"});
+  client.HalfClose();
+  EXPECT_TRUE(client.End().ok());
+  EXPECT_FALSE(client.responses().at(0).keeps_order());
+}
+
 }  // namespace
 }  // namespace actord::daemon

@@ -107,6 +107,24 @@ TEST_F(SmallMailbox, MessagesWithoutRoomAreRefusedForGood) {
       << "the sender was told of two refusals";
 }
 
+TEST_F(SmallMailbox, AfterARefusalTheLaterMessagesAreRefusedAsWell) {
+  const Pid pid = world_.NewAccount(0);
+  auto batch = world_.NewBatch();
+  for (uint64_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(Add(*batch, pid, "1", i).ok());
+  }
+  // Another sender is faster.
+  for (int i = 0; i < 2; ++i) world_.Send(pid, "add", "10");
+  std::vector<uint64_t> refused;
+  world_.Send(*batch, [&](uint64_t item, const absl::Status& /*why*/) {
+    refused.push_back(item);
+    // The mailbox has room for the next message.
+    world_.Settle();
+  });
+  EXPECT_EQ(refused, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(world_.BalanceOf(pid), "21");
+}
+
 TEST_F(SmallMailbox, FullOneIsRefusedBeforeAnythingIsAppended) {
   const Pid pid = world_.NewAccount(0);
   for (int i = 0; i < 3; ++i) world_.Send(pid, "add", "1");
