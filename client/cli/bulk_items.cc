@@ -61,9 +61,26 @@ std::optional<v1::Payload> TakePayload(Members& members,
   return payload;
 }
 
-absl::Status RefuseRest(const Members& members) {
+absl::Status TakeNameConflict(Members& members, v1::SubmitRequest& request) {
+  std::string action;
+  const absl::Status status = TakeText(members, "on_name_conflict", &action);
+  if (!status.ok() || action.empty()) return status;
+  if (action == "deliver") {
+    request.set_on_name_conflict(v1::SubmitRequest::NAME_CONFLICT_DELIVER);
+  } else if (action == "fail") {
+    request.set_on_name_conflict(v1::SubmitRequest::NAME_CONFLICT_FAIL);
+  } else {
+    return UsageError(R"("on_name_conflict" is neither "fail" nor "deliver")");
+  }
+  if (!request.name().empty()) return absl::OkStatus();
+  return UsageError(R"("on_name_conflict" needs "name")");
+}
+
+// `known` are the keys that the caller has taken, for people.
+absl::Status RefuseRest(const Members& members, const std::string& known) {
   if (members.empty()) return absl::OkStatus();
-  return UsageError("unknown key \"" + members.begin()->first + "\"");
+  return UsageError("unknown key \"" + members.begin()->first +
+                    "\"; the keys are " + known);
 }
 
 }  // namespace
@@ -77,12 +94,16 @@ absl::StatusOr<v1::SubmitRequest> ParseSubmitItem(
       TakeText(*members, "type", request.mutable_process_type());
   status.Update(TakeText(*members, "method", request.mutable_method()));
   status.Update(TakeText(*members, "request_id", request.mutable_request_id()));
+  status.Update(TakeText(*members, "name", request.mutable_name()));
+  status.Update(TakeNameConflict(*members, request));
   status.Update(TakePriority(*members, request));
   status.Update(TakeLabels(*members, request));
   if (auto input = TakePayload(*members, "input")) {
     *request.mutable_input() = *std::move(input);
   }
-  status.Update(RefuseRest(*members));
+  status.Update(RefuseRest(*members,
+                           "input, labels, method, name, on_name_conflict, "
+                           "priority, request_id and type"));
   if (status.ok() && request.process_type().empty()) {
     return UsageError("no \"type\", here or on the command line");
   }
@@ -101,7 +122,7 @@ absl::StatusOr<v1::SendRequest> ParseSendItem(const std::string& line,
   if (auto payload = TakePayload(*members, "payload")) {
     *request.mutable_payload() = *std::move(payload);
   }
-  status.Update(RefuseRest(*members));
+  status.Update(RefuseRest(*members, "message_id, payload, pid and topic"));
   if (status.ok() && request.pid().empty()) {
     return UsageError("no \"pid\", here or on the command line");
   }

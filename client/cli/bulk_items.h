@@ -14,8 +14,10 @@ namespace actord::client {
 inline constexpr int kHighestPriority = 31;
 
 // {"type"?: text, "method"?: text, "input"?: any JSON, "request_id"?: text,
-//  "priority"?: 0 to kHighestPriority}.
-// Absent members are taken from `defaults`; the result must have a type.
+//  "name"?: text, "on_name_conflict"?: "fail" or "deliver" (with a name),
+//  "priority"?: 0 to kHighestPriority, "labels"?: {key: text}}.
+// Absent members are taken from `defaults`; the result must have a type. The
+// error about an unknown key lists the known keys.
 absl::StatusOr<v1::SubmitRequest> ParseSubmitItem(
     const std::string& line, const v1::SubmitRequest& defaults);
 

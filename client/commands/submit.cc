@@ -117,6 +117,7 @@ void BeginItem(Bulk& bulk, BulkReport& report, uint64_t line,
                 }
                 Json details;
                 details["duplicate"] = response->duplicate();
+                details["delivered"] = response->delivered();
                 details["receipt"] = EnumName(response->receipt());
                 if (!wait) {
                   report.Succeeded(line, pid, std::move(details));
@@ -163,7 +164,7 @@ absl::Status CheckSubmit(const SubmitOptions& options) {
   }
   if (!options.file.empty() && !options.name.empty()) {
     return UsageError(
-        "--name is for one process; many cannot hold the same name");
+        "--name is for one process; in a file, each item has its own");
   }
   const bool input_is_stdin = options.has_input && options.input == "-";
   const bool message_is_stdin = options.message && *options.message == "-";
@@ -227,8 +228,11 @@ durability of the command are then ignored. To start a process or call it, use
 
 With --from-file, each line of FILE is a JSON object; the command line gives the defaults:
   {"type": "echo", "method": "run", "input": any JSON, "request_id": "order-17",
-   "priority": 20, "labels": {"tenant": "acme"}}
-Processes start in no particular order, because many requests are in flight at a time.
+   "name": "orders/17", "on_name_conflict": "fail", "priority": 20,
+   "labels": {"tenant": "acme"}}
+With "on_name_conflict": "deliver", a process that holds the name gets the --message. An unknown
+key is an error. Processes start in no particular order, because many requests are in flight at
+a time.
 -o jsonl writes a line for each item as it finishes, with "line", "pid" and "outcome" or
 "error"; -o name writes the PIDs. A summary goes to standard error. The exit status is 1 if
 any item failed.

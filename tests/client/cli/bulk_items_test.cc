@@ -61,6 +61,39 @@ TEST(ParseSubmitItem, FillsInFromTheDefaults) {
   EXPECT_EQ(own->input().content_type(), "");
 }
 
+TEST(ParseSubmitItem, TakesTheNameAndItsConflict) {
+  v1::SubmitRequest defaults;
+  defaults.set_process_type("echo");
+  const auto plain = ParseSubmitItem(R"({"name":"orders/17"})", defaults);
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(plain->name(), "orders/17");
+  EXPECT_EQ(plain->on_name_conflict(),
+            v1::SubmitRequest::NAME_CONFLICT_UNSPECIFIED);
+  const auto fail =
+      ParseSubmitItem(R"({"name":"a","on_name_conflict":"fail"})", defaults);
+  ASSERT_TRUE(fail.ok()) << fail.status();
+  EXPECT_EQ(fail->on_name_conflict(), v1::SubmitRequest::NAME_CONFLICT_FAIL);
+  const auto deliver =
+      ParseSubmitItem(R"({"on_name_conflict":"deliver","name":"a"})", defaults);
+  ASSERT_TRUE(deliver.ok()) << deliver.status();
+  EXPECT_EQ(deliver->on_name_conflict(),
+            v1::SubmitRequest::NAME_CONFLICT_DELIVER);
+}
+
+// The error about an unknown key lists exactly the keys that are taken.
+TEST(ParseSubmitItem, ListsItsKeys) {
+  const auto request = ParseSubmitItem(
+      R"({"input":1,"labels":{},"method":"m","name":"n",)"
+      R"("on_name_conflict":"fail","priority":1,"request_id":"r","type":"t"})",
+      {});
+  EXPECT_TRUE(request.ok()) << request.status();
+  EXPECT_THAT(
+      std::string(ParseSubmitItem(R"({"nmae":"n"})", {}).status().message()),
+      HasSubstr("unknown key \"nmae\"; the keys are input, labels, "
+                "method, name, on_name_conflict, priority, "
+                "request_id and type"));
+}
+
 struct BadLine {
   const char* line;
   const char* complaint;
@@ -77,6 +110,10 @@ TEST(ParseSubmitItem, NamesTheError) {
            {R"({"type":"a","priority":-1})", "\"priority\" is not a number"},
            {R"({"type":"a","priority":1.5})", "\"priority\" is not a number"},
            {R"({"type":"a","priority":"9"})", "\"priority\" is not a number"},
+           {R"({"type":"a","name":7})", "\"name\" is not text"},
+           {R"({"type":"a","name":"n","on_name_conflict":"wait"})",
+            "is neither \"fail\" nor \"deliver\""},
+           {R"({"type":"a","on_name_conflict":"fail"})", "needs \"name\""},
            {R"({"input":1})", "no \"type\""},
            {R"({"type":"a","type":"b"})", "is given twice"}}) {
     const auto request = ParseSubmitItem(bad.line, {});
@@ -95,6 +132,14 @@ TEST(ParseSendItem, TakesPidTopicAndPayload) {
   EXPECT_EQ(request->topic(), "add");
   EXPECT_EQ(request->payload().data(), "[1]");
   EXPECT_EQ(request->message_id(), "m");
+}
+
+TEST(ParseSendItem, ListsItsKeysWhenOneIsUnknown) {
+  EXPECT_THAT(
+      std::string(
+          ParseSendItem(R"({"pid":"p","paylod":1})", {}).status().message()),
+      HasSubstr("unknown key \"paylod\"; the keys are message_id, "
+                "payload, pid and topic"));
 }
 
 TEST(ParseSendItem, RequiresAPid) {

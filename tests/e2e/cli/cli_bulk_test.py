@@ -59,6 +59,20 @@ class Submit(BulkCase):
         self.assertEqual({line["line"]: self.actor.process(line["pid"]).priority
                           for line in self.lines(done)}, {1: 3, 2: 30})
 
+    def test_items_have_names(self):
+        path = self.file('{"name": "one"}', '{"name": "one"}')
+        done = self.actorctl("submit", "counter", "--from-file", path,
+                             "--in-flight", "1", "-o", "jsonl", status=FAILED)
+        first, second = self.lines(done)
+        self.assertEqual(second["error"]["reason"], "NAME_TAKEN")
+        path = self.file('{"name": "one", "on_name_conflict": "deliver"}')
+        done = self.actorctl("submit", "counter", "--from-file", path, "--message",
+                             "5", "--topic", "add", "-o", "jsonl")
+        [again] = self.lines(done)
+        self.assertEqual((again["pid"], first["delivered"], again["delivered"]),
+                         (first["pid"], False, True))
+        self.assertEqual(self.actor.call("@one", "get").result.data, b"5")
+
     def test_hundred_thousand(self):
         # With a sanitizer 100,000 take minutes.
         count = 20_000 if SANITIZED else 100_000
@@ -104,7 +118,8 @@ class Submit(BulkCase):
         self.assertEqual(lines[6]["outcome"]["failure"]["reason"], "FAILED")
         for number in (2, 3, 4, 5, 6, 7):
             self.assertRegex(done.stderr, rf"items\.jsonl:{number}: .+\n")
-        self.assertIn('unknown key "inptu"', done.stderr)
+        self.assertIn('unknown key "inptu"; the keys are input, labels, ',
+                      done.stderr)
         self.assertIn("succeeded 2, failed 6", done.stderr)
 
     def test_many_bad_lines_do_not_flood_the_terminal(self):
