@@ -11,6 +11,7 @@
 #include "client/calls/connection.h"
 #include "client/calls/error.h"
 #include "client/calls/mutex.h"
+#include "client/calls/ordered_sends.h"
 
 namespace actord::client {
 namespace {
@@ -88,6 +89,10 @@ class RpcCall final : public WindowedCall {
   std::optional<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
 };
 
+absl::Duration Left(absl::Duration timeout, absl::Time start) {
+  return std::max(absl::ZeroDuration(), timeout - (absl::Now() - start));
+}
+
 }  // namespace
 
 struct Bulk::Core {
@@ -97,7 +102,17 @@ struct Bulk::Core {
             v1::ActorService::NewStub(OpenChannel(connection->endpoint))),
         options(with),
         awaits({.window = with.await_window, .max_retries = 0}),
-        calls({.window = with.window, .max_retries = with.max_retries}) {}
+        calls({.window = with.window, .max_retries = with.max_retries}),
+        sends(connection->endpoint, *connection->actors,
+              {.window = with.window,
+               .patience = with.call_timeout,
+               .deadline = with.deadline,
+               .max_retries = with.max_retries},
+              [this](v1::SendRequest request, Done<v1::SendResponse> done) {
+                std::string receiver = request.pid();
+                SendAlone(std::move(request), std::move(done),
+                          std::move(receiver));
+              }) {}
 
   template <typename Request, typename Response>
   auto MakeCall(Method<Request, Response> method, absl::Duration call_timeout,
@@ -108,19 +123,33 @@ struct Bulk::Core {
         std::move(request), std::move(done));
   }
 
+  // A call for one message.
+  void SendAlone(v1::SendRequest request, Done<v1::SendResponse> done,
+                 std::string order_key) {
+    const Method<v1::SendRequest, v1::SendResponse> method =
+        [stub = connection->actors.get()](auto... arguments) {
+          stub->async()->Send(std::move(arguments)...);
+        };
+    calls.Add(MakeCall(method, options.call_timeout, std::move(request),
+                       std::move(done)),
+              std::move(order_key));
+  }
+
   const std::shared_ptr<Client::Connection> connection;
   const std::unique_ptr<AsyncStub> await_stub;
   const BulkOptions options;
-  // Both windows are destroyed before the stubs, and `awaits` after `calls`,
-  // because a submission that is over may add an await.
+  // The windows are destroyed before the stubs: first `sends`, which may add
+  // calls, and `awaits` last, because a submission that is over may add one.
   CallWindow awaits;
   CallWindow calls;
+  OrderedSends sends;
 };
 
 Bulk::Bulk(const Client& client, const BulkOptions& options)
     : core_(std::make_unique<Core>(client, options)) {}
 
-Bulk::~Bulk() = default;
+// The calls that `sends` adds in its destructor are cancelled.
+Bulk::~Bulk() { CancelAll(); }
 
 void Bulk::Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done) {
   const Method<v1::SubmitRequest, v1::SubmitResponse> method =
@@ -132,14 +161,11 @@ void Bulk::Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done) {
 }
 
 void Bulk::Send(v1::SendRequest request, Done<v1::SendResponse> done) {
-  const Method<v1::SendRequest, v1::SendResponse> method =
-      [stub = core_->connection->actors.get()](auto... arguments) {
-        stub->async()->Send(std::move(arguments)...);
-      };
-  std::string order_key = core_->options.keep_order ? request.pid() : "";
-  core_->calls.Add(core_->MakeCall(method, core_->options.call_timeout,
-                                   std::move(request), std::move(done)),
-                   std::move(order_key));
+  if (core_->options.keep_order) {
+    core_->sends.Send(std::move(request), std::move(done));
+  } else {
+    core_->SendAlone(std::move(request), std::move(done), "");
+  }
 }
 
 void Bulk::Call(v1::CallRequest request, Done<v1::CallResponse> done) {
@@ -161,20 +187,25 @@ void Bulk::Await(v1::AwaitRequest request, Done<v1::AwaitResponse> done) {
 }
 
 bool Bulk::WaitForRoom(absl::Duration timeout) {
-  return core_->calls.WaitForRoom(timeout);
+  const absl::Time start = absl::Now();
+  return core_->sends.WaitForRoom(timeout) &&
+         core_->calls.WaitForRoom(Left(timeout, start));
 }
 
 bool Bulk::WaitUntilIdle(absl::Duration timeout) {
   const absl::Time start = absl::Now();
-  if (!core_->calls.WaitUntilIdle(timeout)) return false;
-  // `awaits` comes second, because calls add awaits until they are idle.
-  return core_->awaits.WaitUntilIdle(
-      std::max(absl::ZeroDuration(), timeout - (absl::Now() - start)));
+  // In this order, because sends may add calls until they are idle, and calls
+  // may add awaits.
+  return core_->sends.WaitUntilIdle(timeout) &&
+         core_->calls.WaitUntilIdle(Left(timeout, start)) &&
+         core_->awaits.WaitUntilIdle(Left(timeout, start));
 }
 
 void Bulk::CancelAll() {
+  // `sends` comes last: the calls that it adds are then cancelled, too.
   core_->calls.CancelAll();
   core_->awaits.CancelAll();
+  core_->sends.CancelAll();
 }
 
 }  // namespace actord::client

@@ -22,7 +22,8 @@
 namespace actord::client {
 
 struct BulkOptions {
-  size_t window = 256;         // submits, sends and calls in flight, at least 1
+  // Submits and calls in flight, and also unanswered sends, at least 1.
+  size_t window = 256;
   size_t await_window = 1000;  // awaits in flight, at least 1
   // Deadline of each attempt of a submit, send or call, from the start of the
   // attempt.
@@ -31,8 +32,9 @@ struct BulkOptions {
   absl::Time deadline = absl::InfiniteFuture();
   // Retries of a submit, send or call that is refused with RESOURCE_EXHAUSTED.
   int max_retries = 12;
-  // Sends to one PID run one after the other. False: they run at the same time,
-  // so their messages may arrive in any order.
+  // Messages to one PID arrive in their order, over a stream if the daemon is
+  // new enough. False: each send is a call, and they run at the same time, so
+  // their messages may arrive in any order.
   bool keep_order = true;
 };
 
@@ -50,8 +52,11 @@ class Bulk {
 
   // Submit, Send, Call and Await never block.
   void Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done);
-  // Sends to one PID run one after the other, in the order of the calls,
-  // whether or not the earlier sends succeeded; see `keep_order`.
+  // Messages to one PID arrive in the order of the calls. If one is refused for
+  // good, the later ones are sent nevertheless. A message that is refused with
+  // RESOURCE_EXHAUSTED is retried before the later ones. If the stream breaks,
+  // an unanswered message fails with an error that IsUnanswered (error.h), and
+  // may or may not have arrived. See `keep_order`.
   void Send(v1::SendRequest request, Done<v1::SendResponse> done);
   // Calls run at the same time, also those to one PID.
   void Call(v1::CallRequest request, Done<v1::CallResponse> done);

@@ -16,6 +16,7 @@ namespace actord::client {
 namespace {
 
 constexpr char kDetailsUrl[] = "type.googleapis.com/google.rpc.Status";
+constexpr char kUnansweredUrl[] = "actord/unanswered";
 
 void Decode(const google::protobuf::Any& any, ErrorDetails& details) {
   if (any.Is<google::rpc::ErrorInfo>()) {
@@ -116,6 +117,15 @@ absl::Status FromRefusal(const v1::Refusal& refusal) {
                       refusal.message());
   result.SetPayload(kDetailsUrl, absl::Cord(details.SerializeAsString()));
   return result;
+}
+
+absl::Status MarkUnanswered(absl::Status status) {
+  status.SetPayload(kUnansweredUrl, absl::Cord());
+  return status;
+}
+
+bool IsUnanswered(const absl::Status& status) {
+  return status.GetPayload(kUnansweredUrl).has_value();
 }
 
 ErrorDetails DetailsOf(const absl::Status& status) {

@@ -47,6 +47,11 @@ absl::Status FromGrpc(const grpc::Status& status);
 // Makes a status that says why an item of a stream was refused.
 absl::Status FromRefusal(const v1::Refusal& refusal);
 
+// Marks an error: the request may have been carried out, because the answer to
+// it did not come. Keeps code, message and details.
+absl::Status MarkUnanswered(absl::Status status);
+[[nodiscard]] bool IsUnanswered(const absl::Status& status);
+
 // The details of a status that one of these two functions made; empty details
 // for any other status.
 ErrorDetails DetailsOf(const absl::Status& status);

@@ -15,12 +15,19 @@ namespace {
 constexpr uint64_t kComplaints = 20;
 constexpr absl::Duration kTick = absl::Milliseconds(50);
 
+std::string MessageOf(const absl::Status& status) {
+  return (IsUnanswered(status)
+              ? "not answered, so it may or may not have arrived: "
+              : "") +
+         std::string(status.message());
+}
+
 Json ErrorJson(const absl::Status& status) {
   const ErrorDetails details = DetailsOf(status);
   Json error;
   error["code"] = absl::StatusCodeToString(status.code());
   error["reason"] = details.reason;
-  error["message"] = std::string(status.message());
+  error["message"] = MessageOf(status);
   return error;
 }
 
@@ -73,6 +80,7 @@ void BulkReport::Failed(uint64_t line, const std::string& name,
   if (!invocation_.ForPeople()) details["error"] = ErrorJson(status);
   const MutexLock lock(mutex_);
   ++failed_;
+  if (IsUnanswered(status)) ++unanswered_;
   const bool timeout = status.code() == absl::StatusCode::kDeadlineExceeded &&
                        absl::Now() >= invocation_.deadline();
   if (timeout || IsFatal(status)) {
@@ -82,7 +90,8 @@ void BulkReport::Failed(uint64_t line, const std::string& name,
       fatal_line_ = line;
     }
   } else {
-    Complain(line, Describe(status));
+    Complain(line,
+             (IsUnanswered(status) ? "not answered: " : "") + Describe(status));
   }
   Record(line, name, std::move(details));
 }
@@ -146,8 +155,12 @@ ExitStatus BulkReport::Finish(const std::string& verb, absl::Duration elapsed,
   progress_.Clear();
   writer_.Finish();
   invocation_.Complain(verb + " " + WithThousands(succeeded_) + ", failed " +
-                       WithThousands(failed_) + " in " +
-                       Rate(succeeded_ + failed_, elapsed));
+                       WithThousands(failed_) +
+                       (unanswered_ == 0
+                            ? ""
+                            : " (" + WithThousands(unanswered_) +
+                                  " not answered, which may have arrived)") +
+                       " in " + Rate(succeeded_ + failed_, elapsed));
   if (!fatal_.ok()) {
     return invocation_.Fail(
         fatal_, "stopped at " + file_name_ + ":" + std::to_string(fatal_line_));

@@ -66,6 +66,8 @@ class BulkReport {
   uint64_t begun_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t succeeded_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t failed_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Failed, because the stream ended before the answer.
+  uint64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   // The first error that stops the whole run.
   absl::Status fatal_ ABSL_GUARDED_BY(mutex_);
   uint64_t fatal_line_ ABSL_GUARDED_BY(mutex_) = 0;

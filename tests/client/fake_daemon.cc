@@ -86,6 +86,9 @@ class FakeDaemon::Service final : public FakeOperations {
             ++count;
           }
           response.set_acked_count(count);
+          response.set_receipt(v1::RECEIPT_LOGGED);
+          response.set_keeps_order(daemon_.streams_keep_order &&
+                                   request.has_seen_count());
         });
   }
 
@@ -255,8 +258,8 @@ class FakeDaemon::Service final : public FakeOperations {
                                  ? grpc::Status::OK
                                  : MakeError(grpc::StatusCode::UNAVAILABLE,
                                              "DRAINING", "draining", "", 2000);
-    return new FakeStream<Request, Response>(std::move(handle),
-                                             daemon_.stream_batches, end);
+    return new FakeStream<Request, Response>(
+        std::move(handle), daemon_.stream_batches, daemon_.stream_answers, end);
   }
 
   grpc::Status Known(const std::string& pid) const {

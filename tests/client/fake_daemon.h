@@ -99,6 +99,11 @@ class FakeDaemon {
   // or with OK. Negative: the stream ends when the client has half-closed it.
   int stream_batches = -1;
   bool streams_end_well = false;
+  // The number of responses of a stream; it stays open after the last one.
+  // Negative: each request has one.
+  int stream_answers = -1;
+  // SendStream answers as a daemon that knows seen_count.
+  bool streams_keep_order = false;
 
   // The requests, in the order of their arrival.
   struct Log {

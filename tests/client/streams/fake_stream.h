@@ -46,9 +46,13 @@ class FakeStream final : public grpc::ServerBidiReactor<Request, Response> {
   using Handle = std::function<void(const Request&, Response&)>;
 
   // The stream ends with `end` after `batches` requests, at least 1. Negative:
-  // the stream ends after the client has half-closed it.
-  FakeStream(Handle handle, int batches, grpc::Status end)
-      : handle_(std::move(handle)), batches_(batches), end_(std::move(end)) {
+  // the stream ends after the client has half-closed it. Requests after the
+  // first `answers` get no response; negative: each gets one.
+  FakeStream(Handle handle, int batches, int answers, grpc::Status end)
+      : handle_(std::move(handle)),
+        batches_(batches),
+        answers_(answers),
+        end_(std::move(end)) {
     this->StartRead(&request_);
   }
 
@@ -57,6 +61,8 @@ class FakeStream final : public grpc::ServerBidiReactor<Request, Response> {
     if (!ok) return this->Finish(grpc::Status::OK);
     response_.Clear();
     handle_(request_, response_);
+    if (answers_ == 0) return this->StartRead(&request_);
+    --answers_;
     this->StartWrite(&response_);
   }
   void OnWriteDone(bool /*ok*/) override {
@@ -67,6 +73,7 @@ class FakeStream final : public grpc::ServerBidiReactor<Request, Response> {
 
   const Handle handle_;
   int batches_;
+  int answers_;
   const grpc::Status end_;
   Request request_;
   Response response_;

@@ -300,6 +300,13 @@ class Actorctl(OldestCase):
         self.ctl("complete", token, "paid")
         self.assertIn("paid", self.ctl("await", order).stdout)
 
+    def test_messages_of_a_file_go_by_calls(self):
+        pid = self.ctl("submit", "counter", "0").stdout.strip()
+        items = self.text_file('{"topic": "add", "payload": 1}\n' * 300, "items")
+        done = self.ctl("send", pid, "--from-file", items)
+        self.assertIn("sent 300, failed 0 in ", done.stderr)
+        self.assertEqual(self.ctl("call", pid, "--topic", "get").stdout.strip(), "300")
+
     def test_what_the_daemon_ignores_is_an_error(self):
         for option, what in (("--durable", "durability"), ("-ltenant=acme", "labels")):
             done = self.ctl("submit", "counter", option, status=1)
