@@ -314,6 +314,8 @@ void World::CountSpin(const Actor& actor) {
     return;
   }
   if (actor.done || spinner_ != &actor) return;
+  // The first step of its new life is in the same turn.
+  if (actor.begins_again) return;
   if (last_spin_round_ == schedule.rounds()) return;
   ++spins_;
   last_spin_round_ = schedule.rounds();

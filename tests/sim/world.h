@@ -288,7 +288,7 @@ class World {
   static constexpr uint64_t kBoundOfStranger = 4 * 2 + 4;
   // The bound for a process that continues.
   static uint64_t BoundBehind(uint64_t ready) { return 244 * ready + 3; }
-  // Counts a finished step of this actor.
+  // Counts a finished step of this actor, which ends its turn.
   void CountSpin(const Actor& actor);
 
  private:
