@@ -58,9 +58,9 @@ std::string LiveProcesses(const v1::GetStatusResponse& status) {
   return WithThousands(live) + (most == 0 ? "" : " of " + WithThousands(most)) +
          " live (" + (is_full ? "full, " : "") + WithThousands(dormant) +
          " dormant" +
-         (quarantined == 0 ? ""
-                           : ", " + WithThousands(quarantined) +
-                                 " in quarantine") +
+         (quarantined == 0
+              ? ""
+              : ", " + WithThousands(quarantined) + " in quarantine") +
          ")";
 }
 
