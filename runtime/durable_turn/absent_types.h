@@ -29,8 +29,9 @@ struct NeededType {
   bool started = false;
   records::Durability durability = records::Durability::kImage;
 };
-// FAILED_PRECONDITION, with a text that says what to do. `last_plugin`: name and
-// version of the plugin that has run the process last; "" if it is not known.
+// FAILED_PRECONDITION, with a text that says what to do. `last_plugin`: name
+// and version of the plugin that has run the process last; "" if it is not
+// known.
 absl::Status NoSuchType(std::string_view process_type,
                         std::string_view last_plugin);
 // FAILED_PRECONDITION: a stored process cannot go on with `type`. The text says

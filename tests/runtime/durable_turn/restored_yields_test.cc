@@ -167,7 +167,8 @@ TEST_F(RestoredYields, AnAnswerToAProcessInQuarantineIsNotLost) {
   EXPECT_TRUE(world.runtime().tasks.MayAnswer({payer, 1}, Owner::kNobody));
   EXPECT_FALSE(world.runtime().tasks.MayAnswer({payer, 1}, Owner{7}));
   const absl::Status later = world.runtime().NotRestored(payer);
-  EXPECT_THAT(std::string(later.message()), ::testing::HasSubstr("payer; load"));
+  EXPECT_THAT(std::string(later.message()),
+              ::testing::HasSubstr("payer; load"));
   EXPECT_EQ(RetryDelayOf(later), absl::Seconds(5));
   EXPECT_TRUE(world.runtime()
                   .Control(Owner::kAny, other, kEventTerminate, "enough")

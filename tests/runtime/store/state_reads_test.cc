@@ -19,10 +19,11 @@ class Reader {
   explicit Reader(uint64_t position)
       : reads_(StateReads::Ask{.now = [this] { ++asks_; }, .soon = [] {}}),
         thread_([this, position] {
-          status_ = reads_.Read(position, [this](StateStore&, uint64_t applied) {
-            seen_ = applied;
-            return absl::OkStatus();
-          });
+          status_ =
+              reads_.Read(position, [this](StateStore&, uint64_t applied) {
+                seen_ = applied;
+                return absl::OkStatus();
+              });
         }) {
     while (asks_ == 0) std::this_thread::yield();
   }
