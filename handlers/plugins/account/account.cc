@@ -39,7 +39,48 @@ using nlohmann::json;
 constexpr size_t kRememberedIds = 100;
 constexpr size_t kMaxIdBytes = 100;
 constexpr size_t kMaxTransfers = 100;
+constexpr size_t kMaxPidBytes = 128;
+constexpr const char* kPidRule = "the PID of another account";
 constexpr int64_t kMaxAmount = 1'000'000'000'000;
+
+// The error of a payload: the field, its value, and which value would be right.
+actord::Failure Wrong(const std::string& field, const json* value,
+                      const std::string& rule) {
+  const std::string is =
+      value == nullptr ? "missing" : actord::Excerpt(value->dump(), 64);
+  return {actord::Code::kInvalidArgument,
+          field + " is " + is + ": it must be " + rule};
+}
+
+const json& FieldOf(const json& object, const char* field,
+                    const std::string& rule) {
+  if (!object.is_object()) throw Wrong("the payload", &object, "an object");
+  const auto found = object.find(field);
+  if (found == object.end()) throw Wrong(field, nullptr, rule);
+  return *found;
+}
+
+std::string TextOf(const json& object, const char* field, size_t max_bytes,
+                   const std::string& rule) {
+  const json& value = FieldOf(object, field, rule);
+  const auto* const text = value.get_ptr<const std::string*>();
+  if (text == nullptr || text->empty() || text->size() > max_bytes) {
+    throw Wrong(field, &value, rule);
+  }
+  return *text;
+}
+
+int64_t AmountOf(const json& object, const char* field, int64_t least) {
+  const std::string rule = "a whole number from " + std::to_string(least) +
+                           " to " + std::to_string(kMaxAmount);
+  const json& value = FieldOf(object, field, rule);
+  // Compared as a double, which a number above the range of int64_t fits into.
+  const bool fits = value.is_number_integer() &&
+                    value.get<double>() <= static_cast<double>(kMaxAmount) &&
+                    value.get<int64_t>() >= least;
+  if (!fits) throw Wrong(field, &value, rule);
+  return value;
+}
 
 class Account : public actord::Process {
  public:
@@ -52,15 +93,9 @@ class Account : public actord::Process {
   actord::Status Init(std::string_view /*method*/, actord::Payload input) {
     if (input.empty()) return {};
     try {
-      balance_ = actord::ParseJson(input).value().at("balance").get<int64_t>();
+      balance_ = AmountOf(actord::ParseJson(input).value(), "balance", 0);
     } catch (const actord::Failure& failure) {
       return failure.status();
-    } catch (const json::exception& error) {
-      return {actord::Code::kInvalidArgument, Shown(error)};
-    }
-    if (balance_ < 0 || balance_ > kMaxAmount) {
-      return {actord::Code::kInvalidArgument,
-              "balance must be from 0 to " + std::to_string(kMaxAmount)};
     }
     return {};
   }
@@ -96,7 +131,9 @@ class Account : public actord::Process {
         }
       }
     } catch (const json::exception& error) {
-      return {actord::Code::kInvalidArgument, Shown(error)};
+      // The library repeats the text that it could not read.
+      return {actord::Code::kInvalidArgument,
+              actord::Excerpt(error.what(), 256)};
     }
     return {};
   }
@@ -109,8 +146,6 @@ class Account : public actord::Process {
         OnMessage(event, out);
       } catch (const actord::Failure& failure) {
         Refuse(event, failure.status(), out);
-      } catch (const json::exception& error) {
-        Refuse(event, {actord::Code::kInvalidArgument, Shown(error)}, out);
       }
     }
   }
@@ -130,21 +165,14 @@ class Account : public actord::Process {
                  "'; known are credit, transfer, balance");
     }
     const json order = actord::ParseJson(event.payload()).value();
-    const std::string id = order.at("id");
-    if (!order.at("amount").is_number_integer()) {
-      Reject(actord::Code::kInvalidArgument, "the amount is no integer");
-    }
-    const int64_t amount = order.at("amount");
-    if (id.empty() || id.size() > kMaxIdBytes || amount <= 0 ||
-        amount > kMaxAmount) {
-      Reject(actord::Code::kInvalidArgument,
-             "an id has 1 to 100 bytes, and an amount is from 1 to " +
-                 std::to_string(kMaxAmount));
-    }
+    const std::string id =
+        TextOf(order, "id", kMaxIdBytes, "a text of 1 to 100 bytes");
+    const int64_t amount = AmountOf(order, "amount", 1);
     if (event.topic() == "credit") {
       Credit(event, id, amount, out);
     } else {
-      BeginTransfer(event, id, amount, order.at("to"), out);
+      BeginTransfer(event, id, amount,
+                    TextOf(order, "to", kMaxPidBytes, kPidRule), out);
     }
   }
 
@@ -174,8 +202,8 @@ class Account : public actord::Process {
     }
     const std::optional<actord::Pid> to = out.ParsePid(to_text);
     if (!to || *to == out.self()) {
-      Reject(actord::Code::kInvalidArgument,
-             "'to' must be the PID of another account");
+      const json value = to_text;
+      throw Wrong("to", &value, kPidRule);
     }
     if (amount > balance_ || transfers_.size() == kMaxTransfers) {
       Reject(actord::Code::kFailedPrecondition,
@@ -229,10 +257,6 @@ class Account : public actord::Process {
   }
   static void Log(std::string_view why, actord::StepOutput& out) {
     out.Log(actord::LogLevel::kWarning, "account: " + std::string(why));
-  }
-  // The library repeats the text that it could not read.
-  static std::string Shown(const json::exception& error) {
-    return actord::Excerpt(error.what(), 256);
   }
 
   int64_t balance_ = 0;

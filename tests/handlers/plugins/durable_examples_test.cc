@@ -11,6 +11,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/handlers/plugins/plugged.h"
@@ -177,6 +178,23 @@ TEST_F(AccountTest, RefusesImpossibleRequests) {
   EXPECT_EQ(Balance(a), 10);
   for (const char* input : {"{}", R"({"balance":-1})", R"({"balance":"x"})"}) {
     harness_.ExpectRefused(Code::kInvalidArgument, "account", "run", input);
+  }
+}
+
+TEST_F(AccountTest, AnErrorNamesTheFieldAndTheRightValue) {
+  const Pid a = Open(10);
+  const std::pair<const char*, const char*> errors[] = {
+      {"[]", "the payload is []: it must be an object"},
+      {"{}", "id is missing: it must be a text of 1 to 100 bytes"},
+      {R"({"id":"x","amount":1e99})",
+       "amount is 1e+99: it must be a whole number from 1 to 1000000000000"},
+      {R"({"id":"x","amount":18446744073709551615})",
+       "amount is 18446744073709551615: it must be a whole number from 1 to "
+       "1000000000000"},
+      {R"({"id":"x","amount":1,"to":"nobody"})",
+       "to is \"nobody\": it must be the PID of another account"}};
+  for (const auto& [order, error] : errors) {
+    EXPECT_EQ(harness_.Call(a, "transfer", order).status().message(), error);
   }
 }
 
