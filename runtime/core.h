@@ -234,6 +234,8 @@ class Runtime::Core {
   // ---- recovery_ids.cc Brings the ids back, after the processes. If Init of a
   // process has not returned, the process's id is in flight until Init returns.
   absl::Status RecoverIds();
+  // Tells the task table of the outstanding commands of a process.
+  void ExpectTasks(const Pid& pid, const records::RuntimeImage& image);
   void RestoreId(const StoredRequest& stored);
   // Brings the dead letters back.
   absl::Status RecoverLetters();

@@ -240,12 +240,7 @@ absl::StatusOr<Process*> Runtime::Core::RecoverOne(StoredProcess&& stored,
   } else {
     CheckPoison(process, stored.pid, *type);
   }
-  for (const records::YieldImage& yield : image.yields) {
-    if (yield.kind == records::YieldKind::kCommand && !yield.cancelled &&
-        yield.answer == 0 && catalog.FindCommand(yield.command) == nullptr) {
-      tasks.Expect({stored.pid, yield.tag}, image.owner);
-    }
-  }
+  ExpectTasks(stored.pid, image);
   if (entry.yield != 0) durable->NoteSpawn({image.parent, entry.yield});
   status = HoldNames(stored);
   if (!status.ok()) return status;

@@ -76,6 +76,24 @@ void Runtime::Core::RestoreId(const StoredRequest& stored) {
               {entry.fingerprint, entry.pid}, left_ns);
 }
 
+void Runtime::Core::ExpectTasks(const Pid& pid,
+                                const records::RuntimeImage& image) {
+  for (const records::YieldImage& yield : image.yields) {
+    const bool is_task = tasks.IsExternal(yield.command) ||
+                         catalog.FindCommand(yield.command) == nullptr;
+    if (yield.kind != records::YieldKind::kCommand || yield.cancelled ||
+        yield.answer != 0 || !is_task) {
+      continue;
+    }
+    tasks.Expect(
+        {pid, yield.tag},
+        {.command = yield.command,
+         .owner = image.owner,
+         .worker = yield.attempts == 0 ? Owner::kAny : yield.worker_owner,
+         .attempts = yield.attempts});
+  }
+}
+
 absl::Status Runtime::Core::RecoverIds() {
   std::vector<StoredRequest> found;
   absl::Status status =

@@ -128,13 +128,12 @@ void Runtime::Core::CheckPoison(Process& process, const Pid& pid,
 }
 
 absl::Status Runtime::Core::NotRestored(const Pid& pid) const {
-  const std::string why = durable->quarantine().ReasonOf(pid);
-  return Retryable(
-      absl::StatusCode::kUnavailable, reason::kNotRestored,
-      absl::StrCat("process ", FormatPid(pid),
-                   " has not run since the daemon has started",
-                   why.empty() ? "" : "; it is in quarantine: ", why),
-      why.empty() ? absl::Milliseconds(100) : absl::Seconds(5));
+  absl::Status quarantined = durable->quarantine().Refusal(pid);
+  if (!quarantined.ok()) return quarantined;
+  return Retryable(absl::StatusCode::kUnavailable, reason::kNotRestored,
+                   absl::StrCat("process ", FormatPid(pid),
+                                " has not run since the start of the daemon"),
+                   absl::Milliseconds(100));
 }
 
 }  // namespace actord::runtime

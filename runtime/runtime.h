@@ -210,8 +210,8 @@ class Runtime {
                        absl::AnyInvocable<void(const absl::Status&) &&> done,
                        Owner by = Owner::kAny);
 
-  // NOT_RESTORED, for an answer that is CompleteAnswer::kNotRestored: says why,
-  // and when to try again.
+  // The error for an answer that is CompleteAnswer::kNotRestored: NOT_RESTORED,
+  // with a short delay, or PROCESS_QUARANTINED.
   [[nodiscard]] absl::Status NotRestored(const Pid& pid) const;
 
   absl::StatusOr<ProcessInfo> Describe(const Pid& pid,

@@ -12,7 +12,7 @@
 // gRPC takes the client's acknowledgement of the first frame for that of its
 // own. So the first frame has the limit on calls, which gRPC enforces from then
 // on. Clients that have spoken already get it, too: guard_policy.cc knows by
-// its size whether gRPC has answered.
+// the number of bytes sent whether gRPC has answered.
 //
 // Thread-safety: one thread. Ownership: owns the descriptors of the waiting
 // connections; borrows the rest.

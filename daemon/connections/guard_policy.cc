@@ -24,8 +24,8 @@ constexpr uint64_t kMinIdleNsFirst = 400'000'000;
 // gRPC settings, a window update and the acknowledgement of the client's
 // settings, 61 bytes. The next frame, a window update for a message, has 13.
 // The acknowledgement, 9 bytes, may come behind it. A TLS handshake alone
-// exceeds it, so the daemon counts as having answered every encrypted
-// connection. That is intended: encrypted bytes show nothing, and
+// exceeds kGreetingBytes, so the daemon counts as having answered every
+// encrypted connection. That is intended: encrypted bytes show nothing, and
 // kMaxIdleBytesFirst could cut an honest upload.
 // tests/e2e/attacks/flood_test.py tests both sides.
 constexpr uint64_t kGreetingBytes = 64 + kOneSettingBytes;

@@ -275,7 +275,7 @@ absl::Status CarryOutSend(const runtime::Runtime& runtime, const Access& access,
 }
 
 // The answer, or the error of an answer after which the yield stays pending:
-// MAILBOX_FULL or NOT_RESTORED.
+// MAILBOX_FULL, NOT_RESTORED or PROCESS_QUARANTINED.
 absl::StatusOr<runtime::CompleteAnswer> AnswerOrError(
     const runtime::Runtime& runtime, const runtime::YieldToken& token,
     runtime::CompleteAnswer answer);

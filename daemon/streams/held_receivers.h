@@ -1,15 +1,17 @@
-// The receivers that a SendStream holds: an item to each of them was refused
-// for a reason that may pass, and the client has not read all such refusals.
-// Their later items are refused as well, so that the client can send all of
-// them again in their order (stream.proto, seen_count).
+// The receivers that a SendStream holds. An item to each of them was refused
+// for a reason that may pass, and the client has not yet said that it has read
+// all such refusals. The later items of a held receiver are refused as well, so
+// that the client can send all of them again in their order (stream.proto,
+// seen_count).
 //
-// Bound: one receiver for each item that the client has not seen refused. The
-// stream bounds the items by the batches that it reads ahead.
+// Bound: kMax. A client that raises seen_count as it reads holds fewer: the
+// stream has at most 64 batches that are not acknowledged, of 1,000 items each.
 //
 // Thread-safety: not thread-safe; belongs to the thread that carries out a
 // batch. Ownership: owns all of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -20,6 +22,8 @@ namespace actord::daemon {
 
 class HeldReceivers {
  public:
+  static constexpr size_t kMax = 100'000;
+
   // To be called before each batch: the client has read the answers to this
   // many items. Ends the holds whose items are all among them.
   void Seen(uint64_t count);
@@ -30,6 +34,8 @@ class HeldReceivers {
   // repetition would be refused in the same way.
   void Refused(const std::string& receiver, uint64_t item,
                const absl::Status& why);
+  // INVALID_FIELD: there are more than kMax.
+  [[nodiscard]] absl::Status Check() const;
 
  private:
   struct Hold {
@@ -37,6 +43,7 @@ class HeldReceivers {
     absl::Status why;  // of the first item
   };
   absl::flat_hash_map<std::string, Hold> holds_;
+  uint64_t seen_ = 0;  // the highest count so far
 };
 
 }  // namespace actord::daemon

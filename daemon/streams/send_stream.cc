@@ -61,7 +61,7 @@ void SendStream::Handle(const grpc::ByteBuffer& bytes) {
   }
   CarryOut(*batch);
   request_.Used(bytes.Length());
-  Handled(absl::OkStatus());
+  Handled(held_.Check());
 }
 
 bool SendStream::MayBegin(const grpc::ByteBuffer& bytes) {
@@ -101,15 +101,16 @@ void SendStream::CarryOut(Batch& batch) {
   for (uint64_t index = first; index < next_; ++index) {
     v1::SendRequest* const item =
         request.mutable_sends(static_cast<int>(index - first));
+    const bool is_alone = !item->message_id().empty() || IsGroup(item->pid());
+    // The messages before it come first, and their refusals hold it.
+    if (is_alone) sender.Flush(refuse);
     if (receivers.keeps_order) {
       if (const absl::Status* const why = held_.Find(item->pid())) {
         refuse(index, *why);
         continue;
       }
     }
-    if (!item->message_id().empty() || IsGroup(item->pid())) {
-      // The messages before it come first.
-      sender.Flush(refuse);
+    if (is_alone) {
       hold(index, CarryOutOnce(batch, index, access, sender));
       continue;
     }

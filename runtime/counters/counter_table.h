@@ -144,6 +144,7 @@
        "Processes that failed: they ended without a result, and nobody had " \
        "asked for the end (see ListFailures).") \
   TOTAL(refused_store_full, "store_full_limit_total", "requests", \
-        "Submissions, messages and calls for durable processes that were " \
-        "refused with STORE_FULL: the disk of the store is full, or nearly.")
+        "Requests for durable processes, such as submissions, messages and " \
+        "completions, that were refused with STORE_FULL: the disk of the " \
+        "store is full, or nearly.")
 // clang-format on

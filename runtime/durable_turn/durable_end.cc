@@ -133,7 +133,8 @@ int32_t DurableTurn::AwaitEnd(Process& process, Turn& turn,
   record.result = std::move(state.end->result);
   caller_.PutFailedStep(std::move(state.end->failed_step));
   record.has_said = true;
-  // Of a process that has not run since the start.
+  // The process may not have run since the start; then its yields are still
+  // expected.
   for (const records::YieldImage& yield : state.yields) {
     shared_.tasks.StopExpecting({PidOf(process, turn), yield.tag});
   }

@@ -46,7 +46,7 @@ void DurableYields::ResumeCommand(const records::YieldImage& image,
   if (durable_.IsSpawning({self, image.tag})) {
     OpenCommand(process, image.tag, /*handler=*/nullptr,
                 {.timeout_ns = timeout_ns});
-    return;
+    return tasks_.StopExpecting({self, image.tag});
   }
   YieldEffect yield;
   yield.content = Content(lane_.NewEnvelope(

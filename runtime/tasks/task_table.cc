@@ -61,12 +61,16 @@ TaskTable::Added TaskTable::Add(ExternalYield yield,
                                 const TaskHistory& history) {
   const size_t bytes = ChargeOf(yield);
   const MutexLock lock(mutex_);
-  if (!expected_.empty()) expected_.erase(yield.token);
   if (waiting_bytes_ + bytes > limits_.max_external_yield_bytes()) {
+    EndExpected(yield.token);
     return Added::kNoRoom;
   }
   const OwnerLimits::Taken taken = bytes_of_.Take(yield.owner, bytes);
-  if (taken == OwnerLimits::Taken::kRefused) return Added::kOverQuota;
+  if (taken == OwnerLimits::Taken::kRefused) {
+    EndExpected(yield.token);
+    return Added::kOverQuota;
+  }
+  if (!expected_.empty()) expected_.erase(yield.token);
   waiting_bytes_ += bytes;
   sequence_by_token_.emplace(yield.token, next_sequence_);
   work_.Add(yield.token, yield.command, clock_.MonotonicNs(), std::move(policy),
@@ -104,16 +108,23 @@ void TaskTable::End(const YieldToken& token, Ended ended,
   Remember(token, ended);
 }
 
-void TaskTable::Expect(const YieldToken& token, Owner owner) {
+void TaskTable::Expect(const YieldToken& token, Expected expected) {
   const MutexLock lock(mutex_);
-  expected_.emplace(token, owner);
+  expected_.emplace(token, std::move(expected));
 }
 
 void TaskTable::StopExpecting(const YieldToken& token) {
   const MutexLock lock(mutex_);
+  EndExpected(token);
+}
+
+void TaskTable::EndExpected(const YieldToken& token) {
   const auto it = expected_.find(token);
   if (it == expected_.end()) return;
-  Remember(token, {.owner = it->second});
+  const Expected& ended = it->second;
+  Remember(token, {.owner = ended.owner,
+                   .worker = ended.worker,
+                   .attempts = ended.attempts});
   expected_.erase(it);
 }
 
@@ -136,8 +147,12 @@ CompleteAnswer TaskTable::CheckAttempt(const TaskToken& token) const {
 std::optional<std::string> TaskTable::CommandOf(const YieldToken& token) const {
   const MutexLock lock(mutex_);
   const auto it = sequence_by_token_.find(token);
-  if (it == sequence_by_token_.end()) return std::nullopt;
-  return waiting_.find(it->second)->second.yield.command;
+  if (it != sequence_by_token_.end()) {
+    return waiting_.find(it->second)->second.yield.command;
+  }
+  const auto expected = expected_.find(token);
+  if (expected == expected_.end()) return std::nullopt;
+  return expected->second.command;
 }
 
 bool TaskTable::MayAnswer(const YieldToken& token, Owner by) const {
@@ -153,7 +168,7 @@ bool TaskTable::MayAnswer(const YieldToken& token, Owner by) const {
     of = ended->second;
   } else if (const auto expected = expected_.find(token);
              expected != expected_.end()) {
-    of.owner = expected->second;
+    of = {.owner = expected->second.owner, .worker = expected->second.worker};
   } else {
     return false;
   }

@@ -67,10 +67,16 @@ class TaskTable final : public RemoteTasks {
   // the yield.
   void Expire(const YieldToken& token);
 
-  // Notes a yield of a durable process that has not run since the start. An
-  // answer to it is kNotRestored until Add brings the yield back, or until
-  // StopExpecting. To be called before all other functions.
-  void Expect(const YieldToken& token, Owner owner);
+  // A yield of a durable process that has not run since the start.
+  struct Expected {
+    std::string command;
+    Owner owner = Owner::kNobody;  // of the process
+    Owner worker = Owner::kAny;    // TaskQueue::TaskState::worker_owner
+    uint32_t attempts = 0;         // handed out
+  };
+  // An answer to the yield is kNotRestored until Add brings the yield back, or
+  // until StopExpecting. To be called before all other functions.
+  void Expect(const YieldToken& token, Expected expected);
   // To be called when the process runs or has ended: a yield that Add has not
   // brought back has ended. Does nothing for other yields.
   void StopExpecting(const YieldToken& token);
@@ -161,6 +167,8 @@ class TaskTable final : public RemoteTasks {
     uint64_t since_ns = 0;
   };
 
+  void EndExpected(const YieldToken& token)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Waiting* Find(const YieldToken& token) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Checks a token for a waiting yield. kAccepted: the token names the last
   // attempt, or no attempt and so the yield.
@@ -207,8 +215,8 @@ class TaskTable final : public RemoteTasks {
   absl::flat_hash_map<YieldToken, uint64_t> sequence_by_token_
       ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<YieldToken, Ended> ended_ ABSL_GUARDED_BY(mutex_);
-  // Yields that Add may bring back, with the owners of their processes.
-  absl::flat_hash_map<YieldToken, Owner> expected_ ABSL_GUARDED_BY(mutex_);
+  // Yields that Add may bring back.
+  absl::flat_hash_map<YieldToken, Expected> expected_ ABSL_GUARDED_BY(mutex_);
   // The entries of ended_, oldest first.
   std::deque<Memory> memory_ ABSL_GUARDED_BY(mutex_);
 

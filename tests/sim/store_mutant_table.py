@@ -51,8 +51,7 @@ STORE_MUTANTS = {
         "before == after &&\n", "\n",
         "a step that changes the state passes for a query"),
     "EXPECTS_NO_TASK": (
-        "runtime/recovery.cc",
-        "      tasks.Expect({stored.pid, yield.tag}, image.owner);\n", "",
+        "runtime/recovery.cc", "  ExpectTasks(stored.pid, image);\n", "",
         "an answer to a task is called unknown until its process runs again"),
     "QUERY_AT_ONCE": (
         "runtime/durable_turn/durable_step.cc",

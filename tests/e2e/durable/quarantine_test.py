@@ -8,7 +8,7 @@ import unittest
 import grpc
 from harness import places
 from harness.case import DURABLE, EmptyCase
-from harness.cli import FAILED, UNAVAILABLE, CliCase
+from harness.cli import FAILED, CliCase
 from harness.crash_case import END_SECONDS, LEAVES_SIGNALS, CrashCase
 from harness.daemon import run_actord
 from harness.waiting import eventually
@@ -94,7 +94,7 @@ class Quarantine(CliCase):
         self.assertEqual(self.actor.wait(second).failure.message,
                          "it was terminated in quarantine")
 
-    def test_answer_to_a_command_is_not_lost(self):
+    def test_answer_to_a_command_says_so(self):
         self.install("order")
         self.start("--external", "payment.*")
         pid = self.actor.submit("order", b'{"order": "A-17", "amount_cents": 5}',
@@ -104,11 +104,10 @@ class Quarantine(CliCase):
         self.assertEqual(self.daemon.stop(), 0)
         (self.plugins / "order.so").unlink()
         self.start("--external", "payment.*")
-        refused = self.actorctl("complete", token, "receipt", status=UNAVAILABLE)
+        refused = self.actorctl("complete", token, "receipt", status=FAILED)
         self.assertRegex(refused.stderr,
-                         rf"process {pid} has not run since the daemon has started; "
-                         "it is in quarantine: no plugin has process type order.*"
-                         r"\(NOT_RESTORED\)")
+                         rf"process {pid} .*no plugin has process type order.*"
+                         r"\(PROCESS_QUARANTINED\)")
         self.install("order")
         self.output("plugin", "load", "order.so")
         eventually(lambda: self.listed() == [], "the end of the quarantine")

@@ -85,12 +85,12 @@ class RestoredYields : public ::testing::Test {
     return options;
   }
   // Takes all tasks, and answers the first `count`. Nothing runs afterwards.
-  void Charge(size_t count) {
+  void Charge(size_t count, Owner by = Owner::kAny) {
     struct Deaf final : TaskListener {
       void Wake() override {}
     };
     TaskTable& tasks = world.runtime().tasks;
-    const RemoteWorkerId worker = tasks.Open({"payment.*"}, "till", Owner::kAny,
+    const RemoteWorkerId worker = tasks.Open({"payment.*"}, "till", by,
                                              std::make_shared<Deaf>());
     ASSERT_TRUE(tasks.AddCredits(worker, 10));
     const auto batch = tasks.Take(worker, false, {});
@@ -101,8 +101,10 @@ class RestoredYields : public ::testing::Test {
                 CompleteAnswer::kAccepted);
     }
   }
+  static constexpr Owner kWorker{7};
+  // The answer of the first attempt.
   CompleteAnswer Answer(const Pid& pid, uint64_t tag) {
-    return world.runtime().tasks.Complete({{pid, tag}, 0}, {{}, {"paid", ""}});
+    return world.runtime().tasks.Complete({{pid, tag}, 1}, {{}, {"paid", ""}});
   }
   // Syncs the records, without a turn.
   void Sync() {
@@ -141,6 +143,7 @@ TEST_F(RestoredYields, AnAnswerBeforeTheProcessRunsAgainIsNotLost) {
   const Pid payer = world.NewPuppet("payer");
   world.Tell(payer, "charge", "5");
   Charge(0);
+  world.Settle();
   world.Stop();
   ASSERT_EQ(world.Start(Options()), absl::OkStatus());
   EXPECT_EQ(Answer(payer, 1), CompleteAnswer::kNotRestored);
@@ -153,28 +156,33 @@ TEST_F(RestoredYields, AnAnswerBeforeTheProcessRunsAgainIsNotLost) {
   EXPECT_EQ(world.NotesOf(payer), "ync1");
 }
 
-TEST_F(RestoredYields, AnAnswerToAProcessInQuarantineIsNotLost) {
+TEST_F(RestoredYields, AnAnswerToAProcessInQuarantineIsNotUnknown) {
   const Pid payer = world.NewPuppet("payer");
   const Pid other = world.NewPuppet("payer");
   world.Tell(payer, "charge", "5");
   world.Tell(other, "charge", "6");
+  Charge(0, kWorker);
+  world.Settle();
   const auto types = std::exchange(world.more_types, {});
   world.Stop();
   ASSERT_EQ(world.Start(Options()), absl::OkStatus());
   world.Settle();
   EXPECT_EQ(Answer(payer, 1), CompleteAnswer::kNotRestored);
-  EXPECT_EQ(world.runtime().tasks.FateOf({payer, 1}), YieldFate::kWaiting);
-  EXPECT_TRUE(world.runtime().tasks.MayAnswer({payer, 1}, Owner::kNobody));
-  EXPECT_FALSE(world.runtime().tasks.MayAnswer({payer, 1}, Owner{7}));
-  const absl::Status later = world.runtime().NotRestored(payer);
-  EXPECT_THAT(std::string(later.message()),
-              ::testing::HasSubstr("payer; load"));
-  EXPECT_EQ(RetryDelayOf(later), absl::Seconds(5));
+  TaskTable& tasks = world.runtime().tasks;
+  EXPECT_EQ(tasks.FateOf({payer, 1}), YieldFate::kWaiting);
+  EXPECT_EQ(tasks.CommandOf({payer, 1}), "payment.charge");
+  EXPECT_TRUE(tasks.MayAnswer({payer, 1}, Owner::kNobody));
+  EXPECT_TRUE(tasks.MayAnswer({payer, 1}, kWorker));
+  EXPECT_FALSE(tasks.MayAnswer({payer, 1}, Owner{8}));
+  const absl::Status refused = world.runtime().NotRestored(payer);
+  EXPECT_EQ(ReasonOf(refused), reason::kProcessQuarantined);
+  EXPECT_FALSE(RetryDelayOf(refused).has_value());
   EXPECT_TRUE(world.runtime()
                   .Control(Owner::kAny, other, kEventTerminate, "enough")
                   .status.ok());
   world.Settle();
   EXPECT_EQ(Answer(other, 1), CompleteAnswer::kExpired);
+  EXPECT_TRUE(world.runtime().tasks.MayAnswer({other, 1}, kWorker));
   world.more_types = types;
   world.Stop();
   ASSERT_EQ(world.Start(Options()), absl::OkStatus());
