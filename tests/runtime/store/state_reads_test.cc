@@ -4,11 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <future>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/durable/opened_store.h"
 #include "tests/runtime/store/memory_state_store.h"
+#include "tests/runtime/store/watched_state_store.h"
+#include "tests/support/simulated_disk.h"
 
 namespace actord::runtime {
 namespace {
@@ -63,6 +71,56 @@ TEST(StateReads, AReadThatWaitsForAnotherRoundIsAnsweredAtTheEnd) {
   reader.Stop();
   EXPECT_TRUE(absl::IsUnavailable(reader.Join()));
   EXPECT_EQ(reader.seen(), 0);
+}
+
+TEST(StateReads, AReadOfTheStoreSeesWhatIsDurable) {
+  SimulatedDisk disk(1);
+  ASSERT_TRUE(disk.MakeDirectory("/srv").ok());
+  ASSERT_TRUE(disk.SyncDirectory("/").ok());
+  MemoryStateStore state;
+  OpenedStore* store = nullptr;
+  std::atomic<bool> is_armed = false, has_asked = false;
+  uint64_t end = 0;
+  std::promise<uint64_t> seen;
+  std::thread reader;
+  // Called in a round that has taken the durable end of the journal before.
+  const auto append_and_read = [&] {
+    if (!is_armed.exchange(false)) return;
+    EXPECT_TRUE(store->KeepOwner(Owner{2}, "second").ok());
+    end = store->journal().Tail();
+    EXPECT_TRUE(store->journal().AwaitDurable(end).ok());
+    reader = std::thread([&] {
+      has_asked = true;
+      EXPECT_TRUE(store
+                      ->ReadState([&](StateStore&, uint64_t applied) {
+                        seen.set_value(applied);
+                        return absl::OkStatus();
+                      })
+                      .ok());
+    });
+    while (!has_asked) std::this_thread::yield();
+    // Until the reader waits. If it is late, the test shows less.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  };
+  OpenedStore::Options options;
+  options.journal.directory = "/srv/store";
+  options.journal.segment_bytes = 1 << 20;
+  options.journal.max_record_bytes = 256 << 10;
+  options.journal.files = &disk;
+  options.failed = [](const absl::Status& status) { ADD_FAILURE() << status; };
+  options.open_state = [&]() -> absl::StatusOr<std::unique_ptr<StateStore>> {
+    return std::make_unique<WatchedStateStore>(state, append_and_read);
+  };
+  auto made = OpenedStore::Open(std::move(options));
+  ASSERT_TRUE(made.ok()) << made.status();
+  store = made->get();
+  is_armed = true;
+  ASSERT_TRUE(store->KeepOwner(Owner{1}, "first").ok());
+  const uint64_t seen_at = seen.get_future().get();
+  store->Close();
+  reader.join();
+  EXPECT_NE(end, 0);
+  EXPECT_GE(seen_at, end);
 }
 
 }  // namespace

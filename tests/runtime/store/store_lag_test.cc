@@ -4,46 +4,19 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "runtime/durable/opened_store.h"
 #include "tests/runtime/store/memory_state_store.h"
+#include "tests/runtime/store/watched_state_store.h"
 #include "tests/support/simulated_disk.h"
 
 namespace actord::runtime {
 namespace {
-
-// Calls a function before each batch.
-class Watched final : public StateStore {
- public:
-  Watched(StateStore& store, std::function<void()> before_write)
-      : store_(store), before_write_(std::move(before_write)) {}
-  absl::StatusOr<std::optional<std::string>> Get(
-      std::string_view key) override {
-    return store_.Get(key);
-  }
-  absl::Status Write(std::span<const StateWrite> writes) override {
-    before_write_();
-    return store_.Write(writes);
-  }
-  absl::Status Flush() override { return store_.Flush(); }
-  absl::Status Scan(std::string_view first, std::string_view last,
-                    Use use) override {
-    return store_.Scan(first, last, use);
-  }
-
- private:
-  StateStore& store_;
-  const std::function<void()> before_write_;
-};
 
 TEST(StoreLag, HoldsTheJournalBackAndLetsItGoOn) {
   constexpr int kOwners = 40;
@@ -66,7 +39,7 @@ TEST(StoreLag, HoldsTheJournalBackAndLetsItGoOn) {
   options.round_bytes = 1;  // so each record is a piece
   options.failed = [](const absl::Status& status) { ADD_FAILURE() << status; };
   options.open_state = [&]() -> absl::StatusOr<std::unique_ptr<StateStore>> {
-    return std::make_unique<Watched>(state, [&] {
+    return std::make_unique<WatchedStateStore>(state, [&] {
       OpenedStore* const store = opened.load();
       held_back += store != nullptr && store->journal().Behind() ? 1 : 0;
     });
