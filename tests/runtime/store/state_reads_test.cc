@@ -91,12 +91,14 @@ TEST(StateReads, AReadOfTheStoreSeesWhatIsDurable) {
     EXPECT_TRUE(store->journal().AwaitDurable(end).ok());
     reader = std::thread([&] {
       has_asked = true;
+      uint64_t at = 0;
       EXPECT_TRUE(store
                       ->ReadState([&](StateStore&, uint64_t applied) {
-                        seen.set_value(applied);
+                        at = applied;
                         return absl::OkStatus();
                       })
                       .ok());
+      seen.set_value(at);
     });
     while (!has_asked) std::this_thread::yield();
     // Until the reader waits. If it is late, the test shows less.
