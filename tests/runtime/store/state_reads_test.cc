@@ -108,6 +108,9 @@ TEST(StateReads, AReadOfTheStoreSeesWhatIsDurable) {
   options.journal.directory = "/srv/store";
   options.journal.segment_bytes = 1 << 20;
   options.journal.max_record_bytes = 256 << 10;
+  options.journal.max_unsynced_bytes = 1 << 20;
+  options.journal.ring_bytes = 1 << 20;
+  options.journal.max_group_bytes = 64 << 10;
   options.journal.files = &disk;
   options.failed = [](const absl::Status& status) { ADD_FAILURE() << status; };
   options.open_state = [&]() -> absl::StatusOr<std::unique_ptr<StateStore>> {
