@@ -187,19 +187,8 @@ void CallWindow::Core::CancelAll() {
 
 bool CallWindow::Core::WaitUntilFewerThan(size_t pending,
                                           absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
   const MutexLock lock(mutex_);
-  while (pending_ >= pending) {
-    if (timeout == absl::InfiniteDuration()) {
-      finished_.wait(mutex_);
-    } else if (absl::Now() >= deadline) {
-      return false;
-    } else {
-      finished_.wait_for(mutex_,
-                         absl::ToChronoNanoseconds(deadline - absl::Now()));
-    }
-  }
-  return true;
+  return WaitUntilBelow(pending_, pending, timeout, finished_, mutex_);
 }
 
 CallWindow::CallWindow(const CallWindowOptions& options)

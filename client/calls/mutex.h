@@ -1,9 +1,13 @@
-// std::mutex with Clang's thread-safety annotations.
+// std::mutex with Clang's thread-safety annotations, and a wait for a count.
 #pragma once
 
+#include <condition_variable>
+#include <cstddef>
 #include <mutex>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 namespace actord::client {
 
@@ -29,5 +33,25 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
  private:
   Mutex& mutex_;
 };
+
+// Waits until `count`, which `mutex` guards, is below `limit`. `changed` is
+// notified of each change. False: `timeout` has passed.
+inline bool WaitUntilBelow(const size_t& count, size_t limit,
+                           absl::Duration timeout,
+                           std::condition_variable_any& changed, Mutex& mutex)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  const absl::Time deadline = absl::Now() + timeout;
+  while (count >= limit) {
+    if (timeout == absl::InfiniteDuration()) {
+      changed.wait(mutex);
+    } else if (absl::Now() >= deadline) {
+      return false;
+    } else {
+      changed.wait_for(mutex,
+                       absl::ToChronoNanoseconds(deadline - absl::Now()));
+    }
+  }
+  return true;
+}
 
 }  // namespace actord::client

@@ -174,19 +174,8 @@ void OrderedSends::Core::CancelAll() {
 
 bool OrderedSends::Core::WaitUntilFewerThan(size_t pending,
                                             absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
   const MutexLock lock(mutex_);
-  while (pending_ >= pending) {
-    if (timeout == absl::InfiniteDuration()) {
-      changed_.wait(mutex_);
-    } else if (absl::Now() >= deadline) {
-      return false;
-    } else {
-      changed_.wait_for(mutex_,
-                        absl::ToChronoNanoseconds(deadline - absl::Now()));
-    }
-  }
-  return true;
+  return WaitUntilBelow(pending_, pending, timeout, changed_, mutex_);
 }
 
 void OrderedSends::Core::Open() {
