@@ -71,17 +71,19 @@ class FakeDaemon::Service final : public FakeOperations {
   grpc::ServerBidiReactor<v1::SendStreamRequest, v1::SendStreamResponse>*
   SendStream(CallbackServerContext* /*context*/) override {
     return NewStream<v1::SendStreamRequest, v1::SendStreamResponse>(
-        [this, count = uint64_t{0}](const auto& request,
-                                    auto& response) mutable {
+        [this, count = uint64_t{0}, held = HeldItems()](
+            const auto& request, auto& response) mutable {
           const std::lock_guard lock(mutex_);
           log_.batch_items.push_back(request.sends_size());
+          std::erase_if(held, [&](const auto& entry) {
+            return entry.second < request.seen_count();
+          });
           for (const v1::SendRequest& item : request.sends()) {
-            log_.sends.push_back(item);
-            const grpc::Status known = Known(item.pid());
-            if (!known.ok()) {
+            const grpc::Status accepted = Accept(item, count, held);
+            if (!accepted.ok()) {
               v1::SendRefusal& refusal = *response.add_refusals();
               refusal.set_index(count);
-              *refusal.mutable_refusal() = RefusalOf(known);
+              *refusal.mutable_refusal() = RefusalOf(accepted);
             }
             ++count;
           }
@@ -260,6 +262,24 @@ class FakeDaemon::Service final : public FakeOperations {
                                              "DRAINING", "draining", "", 2000);
     return new FakeStream<Request, Response>(
         std::move(handle), daemon_.stream_batches, daemon_.stream_answers, end);
+  }
+
+  // The held receivers of a SendStream, with the last refused item of each.
+  using HeldItems = std::map<std::string, uint64_t>;
+  // Takes the item with this index of a SendStream, or refuses it.
+  grpc::Status Accept(const v1::SendRequest& item, uint64_t index,
+                      HeldItems& held) {
+    int& refusals_left = daemon_.full_answers[item.pid()];
+    const bool is_held = held.count(item.pid()) > 0;
+    if (is_held || refusals_left != 0) {
+      if (!is_held) --refusals_left;
+      held[item.pid()] = index;
+      ++log_.full;
+      return MakeError(grpc::StatusCode::RESOURCE_EXHAUSTED, "MAILBOX_FULL",
+                       "full", "", daemon_.full_retry_ms);
+    }
+    log_.sends.push_back(item);
+    return Known(item.pid());
   }
 
   grpc::Status Known(const std::string& pid) const {

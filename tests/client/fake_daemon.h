@@ -102,13 +102,18 @@ class FakeDaemon {
   // The number of responses of a stream; it stays open after the last one.
   // Negative: each request has one.
   int stream_answers = -1;
-  // SendStream answers as a daemon that knows seen_count.
+  // SendStream answers as a daemon that knows seen_count, and holds receivers.
   bool streams_keep_order = false;
+  // Number of items to each PID that SendStream refuses with MAILBOX_FULL,
+  // besides the items that are refused because the PID is held. Negative: all.
+  std::map<std::string, int> full_answers;
+  int full_retry_ms = 1;  // the retry delay of these refusals
 
   // The requests, in the order of their arrival.
   struct Log {
     std::vector<v1::SubmitRequest> submits;
     std::vector<v1::SendRequest> sends;
+    size_t full = 0;  // refused with MAILBOX_FULL, and not in `sends`
     std::vector<v1::CancelRequest> cancels;
     std::vector<v1::TerminateRequest> terminates;
     std::vector<v1::CompleteYieldRequest> completions;

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,9 +16,13 @@ class BulkSends : public testing::Test {
  protected:
   BulkSends() : client_(daemon_.address()) {
     daemon_.streams_keep_order = true;
+    pid_ = NewProcess();
+  }
+
+  std::string NewProcess() {
     v1::SubmitRequest request;
     request.set_process_type("never");
-    pid_ = client_.Submit(request)->pid();
+    return client_.Submit(request)->pid();
   }
 
   // Sends messages whose topics are the numbers below `count`.
@@ -111,6 +114,23 @@ TEST_F(BulkSends, StreamThatAnswersNothingIsBrokenOff) {
   // The calls of the rest are answered.
   EXPECT_TRUE(answers_.at(4).ok()) << answers_.at(4).status();
   EXPECT_TRUE(answers_.at(5).ok()) << answers_.at(5).status();
+}
+
+TEST_F(BulkSends, HeldReceiverGetsItsMessagesInOrderAfterTheDelays) {
+  // The first message of each of three batches is refused, and so are those
+  // behind it.
+  daemon_.full_answers[pid_] = 3;
+  Bulk bulk(client_, {.window = 8});
+  Send(bulk, 40, pid_);
+  ASSERT_TRUE(bulk.WaitUntilIdle(absl::Seconds(60)));
+  const FakeDaemon::Log log = daemon_.log();
+  EXPECT_GE(log.full, 3U);
+  EXPECT_EQ(log.most_sends_to_one, 0U) << "no message was a call of its own";
+  ASSERT_EQ(log.sends.size(), 40U);
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(log.sends[i].topic(), std::to_string(i));
+    EXPECT_TRUE(answers_.at(i).ok()) << answers_.at(i).status();
+  }
 }
 
 TEST_F(BulkSends, CancelledSendsEndAtOnce) {
