@@ -112,6 +112,8 @@ class OrderedSends::Core final
   // Number of messages whose answers were not given, or that `other_way` does
   // not have for good.
   size_t pending_ ABSL_GUARDED_BY(mutex_) = 0;
+  // `other_way_` refuses everything, and no alarm is set any more.
+  bool is_cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   // Used by gRPC while writing_.
   v1::SendStreamRequest batch_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
@@ -143,7 +145,7 @@ void OrderedSends::Core::Send(v1::SendRequest request, Done done) {
   {
     const MutexLock lock(mutex_);
     if (state_ == State::kNone) Open();
-    has_left = state_ == State::kLeft;
+    has_left = state_ == State::kLeft || is_cancelled_;
     if (!has_left) {
       ++pending_;
       auto send = std::make_unique<PendingSend>();
@@ -159,6 +161,7 @@ void OrderedSends::Core::Send(v1::SendRequest request, Done done) {
 
 void OrderedSends::Core::CancelAll() {
   const MutexLock lock(mutex_);
+  is_cancelled_ = true;
   for (const auto& [id, alarm] : alarms_) alarm->Cancel();
   if (state_ == State::kNone) {
     state_ = State::kLeft;
@@ -198,6 +201,7 @@ void OrderedSends::Core::Open() {
 }
 
 void OrderedSends::Core::Advance(Due& due) {
+  if (is_cancelled_) return;  // Leave takes all that is not sent.
   if (state_ == State::kOpen) {
     if (!writing_ && !let_go_) {
       batch_.Clear();

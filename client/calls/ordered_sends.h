@@ -68,8 +68,8 @@ class OrderedSends {
   // As in CallWindow.
   bool WaitForRoom(absl::Duration timeout);
   bool WaitUntilIdle(absl::Duration timeout);
-  // Ends the stream. The messages that are not sent go to `other_way`, which
-  // must refuse them.
+  // Ends the stream. The messages that are not sent, and all later ones, go to
+  // `other_way`, which must refuse them.
   void CancelAll();
 
  private:

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <future>
 #include <map>
 #include <mutex>
 #include <string>
@@ -11,6 +12,9 @@
 
 namespace actord::client {
 namespace {
+
+// Much less than the time after which a stream without answers is broken off.
+constexpr absl::Duration kAtOnce = absl::Seconds(10);
 
 class BulkSends : public testing::Test {
  protected:
@@ -134,12 +138,41 @@ TEST_F(BulkSends, HeldReceiverGetsItsMessagesInOrderAfterTheDelays) {
 }
 
 TEST_F(BulkSends, CancelledSendsEndAtOnce) {
-  Bulk bulk(client_, {.window = 2});
-  Send(bulk, 1000, pid_);
-  bulk.CancelAll();
-  ASSERT_TRUE(bulk.WaitUntilIdle(absl::Seconds(60)));
-  EXPECT_EQ(answers_.size(), 1000U);
-  EXPECT_TRUE(absl::IsCancelled(answers_.at(999).status()));
+  const absl::Time start = absl::Now();
+  {
+    Bulk bulk(client_, {.window = 2});
+    Send(bulk, 1000, pid_);
+    bulk.CancelAll();
+    ASSERT_TRUE(bulk.WaitUntilIdle(absl::Seconds(60)));
+    EXPECT_EQ(answers_.size(), 1000U);
+    EXPECT_TRUE(absl::IsCancelled(answers_.at(999).status()));
+  }
+  EXPECT_LT(absl::Now() - start, kAtOnce);
+}
+
+TEST_F(BulkSends, CancelledHeldMessagesAreKnownNotToHaveArrived) {
+  daemon_.full_answers[pid_] = -1;
+  daemon_.full_retry_ms = 60'000;
+  const std::string other = NewProcess();
+  std::promise<void> answered;
+  const absl::Time start = absl::Now();
+  {
+    Bulk bulk(client_, {.window = 4});
+    Send(bulk, 6, pid_);
+    // Its answer comes after the refusals.
+    v1::SendRequest request;
+    request.set_pid(other);
+    bulk.Send(request, [&](const auto& /*response*/) { answered.set_value(); });
+    answered.get_future().wait();
+    bulk.CancelAll();
+    ASSERT_TRUE(bulk.WaitUntilIdle(absl::Seconds(60)));
+  }
+  EXPECT_LT(absl::Now() - start, kAtOnce);
+  ASSERT_EQ(answers_.size(), 6U);
+  for (const auto& [number, answer] : answers_) {
+    EXPECT_TRUE(absl::IsCancelled(answer.status())) << answer.status();
+    EXPECT_FALSE(IsUnanswered(answer.status())) << answer.status();
+  }
 }
 
 }  // namespace
