@@ -72,8 +72,8 @@ class OrderedSends::Core final
   void Advance(Due& due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run(Due due);
   void SendAway(SendOrder::Quiet quiet);
-  // `count` messages are over.
-  void Over(size_t count);
+  // `count` messages are over, and `other_way_` has got `aways` messages.
+  void Over(size_t count, size_t aways);
   // Hands the messages that are not sent to `other_way`.
   void Leave();
   // Calls Ring after the delay, or earlier if the alarm is cancelled.
@@ -112,6 +112,9 @@ class OrderedSends::Core final
   // Number of messages whose answers were not given, or that `other_way` does
   // not have for good.
   size_t pending_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Number of messages in any Due::away. Leave waits for them, because they
+  // come before the messages that order_ has for their receivers.
+  size_t aways_ ABSL_GUARDED_BY(mutex_) = 0;
   // `other_way_` refuses everything, and no alarm is set any more.
   bool is_cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   // Used by gRPC while writing_.
@@ -212,6 +215,7 @@ void OrderedSends::Core::Advance(Due& due) {
     while (auto quiet = order_.NextQuiet()) {
       if (quiet->away != nullptr) {
         due.away.push_back(*std::move(quiet));
+        ++aways_;
       } else {
         SetAlarm(quiet->delay, std::move(quiet->receiver));
       }
@@ -283,6 +287,7 @@ void OrderedSends::Core::Leave() {
     std::vector<PendingSendPtr> rest;
     {
       const MutexLock lock(mutex_);
+      while (aways_ != 0) changed_.wait(mutex_);
       rest = order_.TakeRest();
       if (rest.empty()) {
         state_ = State::kLeft;
@@ -293,7 +298,7 @@ void OrderedSends::Core::Leave() {
     for (const PendingSendPtr& send : rest) {
       other_way_(std::move(send->request), std::move(send->done));
     }
-    Over(rest.size());
+    Over(rest.size(), 0);
   }
 }
 
@@ -302,7 +307,7 @@ void OrderedSends::Core::Run(Due due) {
     one.send->done(std::move(one.answer));
   }
   for (SendOrder::Quiet& quiet : due.away) SendAway(std::move(quiet));
-  if (!due.answered.empty()) Over(due.answered.size());
+  Over(due.answered.size(), due.away.size());
 }
 
 void OrderedSends::Core::SendAway(SendOrder::Quiet quiet) {
@@ -323,9 +328,10 @@ void OrderedSends::Core::SendAway(SendOrder::Quiet quiet) {
              });
 }
 
-void OrderedSends::Core::Over(size_t count) {
+void OrderedSends::Core::Over(size_t count, size_t aways) {
   const MutexLock lock(mutex_);
   pending_ -= count;
+  aways_ -= aways;
   changed_.notify_all();
 }
 
