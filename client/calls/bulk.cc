@@ -3,6 +3,8 @@
 #include <grpcpp/client_context.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -135,11 +137,17 @@ struct Bulk::Core {
               std::move(order_key));
   }
 
+  void Added() { added.fetch_add(1, std::memory_order_release); }
+
   const std::shared_ptr<Client::Connection> connection;
   const std::unique_ptr<AsyncStub> await_stub;
   const BulkOptions options;
-  // The windows are destroyed before the stubs: first `sends`, which may add
-  // calls, and `awaits` last, because a submission that is over may add one.
+  // Number of submits, sends, calls and awaits. Written after each was added,
+  // with release; WaitUntilIdle reads it with acquire. So a pass over the
+  // windows that sees the number unchanged has missed none.
+  std::atomic<uint64_t> added{0};
+  // The windows are destroyed before the stubs, and `sends` first, because it
+  // may add calls. ~Bulk has waited until all are idle: a Done may add to any.
   CallWindow awaits;
   CallWindow calls;
   OrderedSends sends;
@@ -148,8 +156,10 @@ struct Bulk::Core {
 Bulk::Bulk(const Client& client, const BulkOptions& options)
     : core_(std::make_unique<Core>(client, options)) {}
 
-// The calls that `sends` adds in its destructor are cancelled.
-Bulk::~Bulk() { CancelAll(); }
+Bulk::~Bulk() {
+  CancelAll();
+  WaitUntilIdle(absl::InfiniteDuration());
+}
 
 void Bulk::Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done) {
   const Method<v1::SubmitRequest, v1::SubmitResponse> method =
@@ -158,6 +168,7 @@ void Bulk::Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done) {
       };
   core_->calls.Add(core_->MakeCall(method, core_->options.call_timeout,
                                    std::move(request), std::move(done)));
+  core_->Added();
 }
 
 void Bulk::Send(v1::SendRequest request, Done<v1::SendResponse> done) {
@@ -166,6 +177,7 @@ void Bulk::Send(v1::SendRequest request, Done<v1::SendResponse> done) {
   } else {
     core_->SendAlone(std::move(request), std::move(done), "");
   }
+  core_->Added();
 }
 
 void Bulk::Call(v1::CallRequest request, Done<v1::CallResponse> done) {
@@ -175,6 +187,7 @@ void Bulk::Call(v1::CallRequest request, Done<v1::CallResponse> done) {
       };
   core_->calls.Add(core_->MakeCall(method, core_->options.call_timeout,
                                    std::move(request), std::move(done)));
+  core_->Added();
 }
 
 void Bulk::Await(v1::AwaitRequest request, Done<v1::AwaitResponse> done) {
@@ -184,6 +197,7 @@ void Bulk::Await(v1::AwaitRequest request, Done<v1::AwaitResponse> done) {
       };
   core_->awaits.Add(core_->MakeCall(method, absl::InfiniteDuration(),
                                     std::move(request), std::move(done)));
+  core_->Added();
 }
 
 bool Bulk::WaitForRoom(absl::Duration timeout) {
@@ -194,11 +208,17 @@ bool Bulk::WaitForRoom(absl::Duration timeout) {
 
 bool Bulk::WaitUntilIdle(absl::Duration timeout) {
   const absl::Time start = absl::Now();
-  // In this order, because sends may add calls until they are idle, and calls
-  // may add awaits.
-  return core_->sends.WaitUntilIdle(timeout) &&
-         core_->calls.WaitUntilIdle(Left(timeout, start)) &&
-         core_->awaits.WaitUntilIdle(Left(timeout, start));
+  for (;;) {
+    const uint64_t added = core_->added.load(std::memory_order_acquire);
+    // `sends` comes first, because it adds calls until it is idle.
+    if (!core_->sends.WaitUntilIdle(Left(timeout, start)) ||
+        !core_->calls.WaitUntilIdle(Left(timeout, start)) ||
+        !core_->awaits.WaitUntilIdle(Left(timeout, start))) {
+      return false;
+    }
+    // A Done may have added to a window that was idle before.
+    if (core_->added.load(std::memory_order_acquire) == added) return true;
+  }
 }
 
 void Bulk::CancelAll() {

@@ -175,5 +175,37 @@ TEST_F(BulkSends, CancelledHeldMessagesAreKnownNotToHaveArrived) {
   }
 }
 
+TEST_F(BulkSends, IdleMeansThatTheSendOfADoneIsOverToo) {
+  Bulk bulk(client_, {});
+  v1::SubmitRequest request;
+  request.set_process_type("never");
+  bulk.Submit(request, [&](const auto& /*response*/) { Send(bulk, 1, pid_); });
+  ASSERT_TRUE(bulk.WaitUntilIdle(absl::Seconds(60)));
+  const std::lock_guard lock(mutex_);
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_TRUE(answers_.at(0).ok()) << answers_.at(0).status();
+}
+
+TEST_F(BulkSends, DoneMaySendWhileTheBulkIsDestroyed) {
+  std::promise<void> cancelled;
+  {
+    Bulk bulk(client_, {});
+    v1::AwaitRequest request;
+    request.set_pid(pid_);
+    bulk.Await(request, [&](const auto& response) {
+      EXPECT_TRUE(absl::IsCancelled(response.status()));
+      cancelled.get_future().wait();
+      Send(bulk, 1000, pid_);
+    });
+    EXPECT_TRUE(daemon_.WaitForOpenAwaits(1));
+    bulk.CancelAll();
+    cancelled.set_value();
+  }
+  EXPECT_EQ(answers_.size(), 1000U);
+  for (const auto& [number, answer] : answers_) {
+    EXPECT_TRUE(absl::IsCancelled(answer.status())) << answer.status();
+  }
+}
+
 }  // namespace
 }  // namespace actord::client
