@@ -303,12 +303,23 @@ TEST(SendStream, TellsWhichItemsAreVolatileInAMixedResponse) {
 }
 
 TEST(SendStream, WithoutSeenCountNoReceiverIsHeld) {
-  StreamWorld world;
-  const std::string pid = world.NewProcess(/*durable=*/false);
+  StreamWorld world(/*max_unsynced_bytes=*/64 << 10);
+  const std::string pid = world.NewProcess(/*durable=*/true);
+  StreamClient busy(world);
+  world.disk.CloseGate();
+  busy.Write(pid, {std::string(100 << 10, 'l')});
+  EXPECT_TRUE(Eventually([&] { return world.runtime->IsJournalBehind(); }));
   StreamClient client(world);
   client.Write(pid, {"a"});
+  EXPECT_TRUE(Eventually([&] { return client.acked() == 1; }));
+  world.disk.OpenGate();
+  EXPECT_TRUE(Eventually([&] { return !world.runtime->IsJournalBehind(); }));
+  client.Write(pid, {"b"});
   client.HalfClose();
   EXPECT_TRUE(client.End().ok());
+  ASSERT_EQ(client.refusals().size(), 1u);
+  EXPECT_EQ(client.refusals()[0].index(), 0u);
+  EXPECT_TRUE(world.TextOf(pid).ends_with(",b")) << world.TextOf(pid);
   EXPECT_FALSE(client.responses().at(0).keeps_order());
 }
 
