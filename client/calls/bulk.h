@@ -25,12 +25,15 @@ struct BulkOptions {
   // Submits and calls in flight, and also unanswered sends, at least 1.
   size_t window = 256;
   size_t await_window = 1000;  // awaits in flight, at least 1
-  // Deadline of each attempt of a submit, send or call, from the start of the
-  // attempt.
+  // Deadline of each attempt of a submit or call, from the start of the
+  // attempt. Also of a send, if it is a call of its own. Over a stream, the
+  // sends fail if no answer at all comes for this time, in practice for up to
+  // twice as long.
   absl::Duration call_timeout = absl::Seconds(30);
   // Deadline of all calls.
   absl::Time deadline = absl::InfiniteFuture();
-  // Retries of a submit, send or call that is refused with RESOURCE_EXHAUSTED.
+  // Retries of a submit, send or call that is refused with RESOURCE_EXHAUSTED,
+  // and over a stream also of a send that is refused with JOURNAL_BEHIND.
   int max_retries = 12;
   // Messages to one PID arrive in their order, over a stream if the daemon is
   // new enough. False: each send is a call, and they run at the same time, so
@@ -54,9 +57,11 @@ class Bulk {
   void Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done);
   // Messages to one PID arrive in the order of the calls. If one is refused for
   // good, the later ones are sent nevertheless. A message that is refused with
-  // RESOURCE_EXHAUSTED is retried before the later ones. If the stream breaks,
-  // an unanswered message fails with an error that IsUnanswered (error.h), and
-  // may or may not have arrived. See `keep_order`.
+  // RESOURCE_EXHAUSTED is retried before the later ones. One exception: while
+  // another call or stream is sending the `message_id` of a message, the later
+  // ones do not wait for it, and may arrive before it. If the stream breaks, an
+  // unanswered message fails with an error that IsUnanswered (error.h), and may
+  // or may not have arrived. See `keep_order`.
   void Send(v1::SendRequest request, Done<v1::SendResponse> done);
   // Calls run at the same time, also those to one PID.
   void Call(v1::CallRequest request, Done<v1::CallResponse> done);

@@ -37,7 +37,8 @@ namespace actord::client {
 
 struct OrderedSendsOptions {
   size_t window = 256;  // unanswered messages, at least 1
-  // The stream is broken off if the daemon answers nothing for so long.
+  // The stream is broken off if the daemon answers nothing for this time. Only
+  // one check is made in each such time, so it may take up to twice as long.
   absl::Duration patience = absl::Seconds(30);
   // Deadline of the stream.
   absl::Time deadline = absl::InfiniteFuture();

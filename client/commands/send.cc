@@ -113,9 +113,10 @@ With --from-file, each line of FILE is a JSON object; the command line gives the
   {"pid": "...", "topic": "add", "payload": any JSON, "message_id": "add-17"}
 Messages to one process arrive in the order of the file. Up to --in-flight messages are unanswered
 at a time. If a mailbox is full, its messages wait and are sent again, in their order; other
-processes get theirs meanwhile. A message that is refused for good is reported with its line, and
-the later ones are sent nevertheless. If the connection breaks, the unanswered messages are
-reported as failed. They may have arrived: with a "message_id" they can be sent again.
+processes get theirs meanwhile. When 2 x --in-flight messages wait or are unanswered, the file is
+read no further until some are answered. A message that is refused for good is reported with its
+line, and the later ones are sent nevertheless. If the connection breaks, the unanswered messages
+are reported as failed. They may have arrived: with a "message_id" they can be sent again.
 
 Examples:
   actorctl send "$pid" 5 --topic add
