@@ -52,7 +52,8 @@ uint64_t RefusalsOf(const v1::Counters& counters) {
          counters.yield_owner_limit_total() +
          counters.connection_address_limit_total() +
          counters.connection_descriptor_limit_total() +
-         counters.subscription_limit_total();
+         counters.subscription_limit_total() +
+         counters.store_full_limit_total();
 }
 
 void Model::Add(Sample sample, absl::Duration least) {
