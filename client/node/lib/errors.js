@@ -200,7 +200,8 @@ export function errorOfRpc(error, explain, pid = '') {
     return new (known ?? ActordError)(explain(error.details), { code });
   }
   const message = code === 'UNAVAILABLE' ? explain(error.details)
-    : code === 'DEADLINE_EXCEEDED' && error.details.startsWith('Deadline exceeded')
+    // By the client or by the daemon's gRPC, which write it differently.
+    : code === 'DEADLINE_EXCEEDED' && !packed && /^deadline exceeded/i.test(error.details)
       ? NOT_ANSWERED : error.details;
   const sizes = TOO_LONG.exec(message);
   if (sizes && !(packed instanceof Uint8Array)) {

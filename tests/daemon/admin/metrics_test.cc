@@ -122,7 +122,7 @@ TEST(Metrics, MetricsOfAbsentPartsAreLeftOut) {
   MetricSources sources;
   const std::string text = WriteMetrics(sources);
   EXPECT_THAT(text, Not(HasSubstr("actord_certificate")));
-  EXPECT_THAT(text, Not(HasSubstr("actord_store_")));
+  EXPECT_THAT(text, Not(HasSubstr("actord_store_disk")));
   EXPECT_THAT(text, Not(HasSubstr("actord_limit_max_steps_per_process")));
   EXPECT_THAT(text, Not(HasSubstr("actord_limit_max_lifetime")));
 }
