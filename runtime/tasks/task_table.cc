@@ -108,9 +108,9 @@ void TaskTable::End(const YieldToken& token, Ended ended,
   Remember(token, ended);
 }
 
-void TaskTable::Expect(const YieldToken& token, Expected expected) {
+void TaskTable::Expect(const YieldToken& token, const Expected& expected) {
   const MutexLock lock(mutex_);
-  expected_.emplace(token, std::move(expected));
+  expected_.emplace(token, expected);
 }
 
 void TaskTable::StopExpecting(const YieldToken& token) {

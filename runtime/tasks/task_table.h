@@ -76,7 +76,7 @@ class TaskTable final : public RemoteTasks {
   };
   // An answer to the yield is kNotRestored until Add brings the yield back, or
   // until StopExpecting. To be called before all other functions.
-  void Expect(const YieldToken& token, Expected expected);
+  void Expect(const YieldToken& token, const Expected& expected);
   // To be called when the process runs or has ended: a yield that Add has not
   // brought back has ended. Does nothing for other yields.
   void StopExpecting(const YieldToken& token);
