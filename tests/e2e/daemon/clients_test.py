@@ -71,9 +71,8 @@ class Tcp(DaemonCase):
 
     def test_calls_and_streams_of_others(self):
         other = self.connect(self.daemon)
-        # gRPC clears the call of `connect` up after its client has the answer.
-        known = eventually(lambda: next((each for each in others(self.actor)
-                                         if each.state == IDLE), None), "no call")
+        [known] = eventually(lambda: [one for one in others(self.actor)
+                                      if one.state == IDLE], "the end of a call")
         before = known.calls_begun
         stream = watch(other)
         payload = b'"' + b"x" * 100_000 + b'"'

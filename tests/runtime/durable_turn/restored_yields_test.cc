@@ -90,8 +90,8 @@ class RestoredYields : public ::testing::Test {
       void Wake() override {}
     };
     TaskTable& tasks = world.runtime().tasks;
-    const RemoteWorkerId worker = tasks.Open({"payment.*"}, "till", by,
-                                             std::make_shared<Deaf>());
+    const RemoteWorkerId worker =
+        tasks.Open({"payment.*"}, "till", by, std::make_shared<Deaf>());
     ASSERT_TRUE(tasks.AddCredits(worker, 10));
     const auto batch = tasks.Take(worker, false, {});
     world.Settle();
