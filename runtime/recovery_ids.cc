@@ -79,10 +79,12 @@ void Runtime::Core::RestoreId(const StoredRequest& stored) {
 void Runtime::Core::ExpectTasks(const Pid& pid,
                                 const records::RuntimeImage& image) {
   for (const records::YieldImage& yield : image.yields) {
-    const bool is_task = tasks.IsExternal(yield.command) ||
-                         catalog.FindCommand(yield.command) == nullptr;
     if (yield.kind != records::YieldKind::kCommand || yield.cancelled ||
-        yield.answer != 0 || !is_task) {
+        yield.answer != 0) {
+      continue;
+    }
+    if (!tasks.IsExternal(yield.command) &&
+        catalog.FindCommand(yield.command) != nullptr) {
       continue;
     }
     tasks.Expect(

@@ -1,6 +1,6 @@
 // The messages of OrderedSends: which one is written next, and what an answer
-// means for it. ordered_sends.h describes the states of a message; this class
-// has those that wait, are sent, or are held.
+// means for it. ordered_sends.h describes the states of a message. This class
+// has the messages in three of them: waiting, sent and held.
 //
 // Thread-safety: not thread-safe. Ownership: owns the messages that it has.
 #pragma once
