@@ -23,7 +23,7 @@ class SlowReaders(WatchCase):
 
     OPTIONS = ("--watch-max-bytes", str(LOG_BYTES))
     ENVIRONMENT = MEASURED
-    PARENTS, CHILDREN = 6 if SANITIZED else 25, 8000
+    PARENTS, CHILDREN = 3 if SANITIZED else 25, 8000
     CHURN = PARENTS * CHILDREN
 
     def churn(self):
