@@ -46,9 +46,11 @@ struct HeldInQuarantine {
   bool holds_cancel = false;
 };
 
+// What each turn uses comes last, side by side, so that a turn touches few
+// lines of the cache.
 struct DurableState {
-  // The next turn restores the state, from `image`, or by `history`, or both.
-  bool restore_due = false;
+  // ---- For the turn that restores the state.
+
   // Why the state cannot be restored, although its code may be right: the store
   // is damaged. OK: it is not.
   absl::Status damage;
@@ -58,18 +60,70 @@ struct DurableState {
   std::string init;
   Payload input;
   std::vector<StepOfHistory> history;
+  // The outstanding yields, as the store has them, until the first turn after a
+  // restart takes them up.
+  std::vector<records::YieldImage> yields;
+  [[nodiscard]] YieldTags YieldsOfImage() const {
+    YieldTags tags;
+    for (const records::YieldImage& yield : yields) tags.insert(yield.tag);
+    return tags;
+  }
   // For a process that has begun again: see ProcessEntry.
   uint64_t life_after_step = 0;
   uint64_t life_from_tag = 1;
-  // The positions (ProcessEntry::unseen_positions) of the events that a former
-  // life has handed on, as long as no step has got them.
-  absl::flat_hash_map<const Envelope*, uint64_t> unseen;
-  // For a replay type: the steps and bytes in the journal since the last image.
-  uint64_t history_steps = 0;
-  uint64_t history_bytes = 0;
   // Takes the state of a process that has begun out of `stored`. The next turn
   // restores it.
   void TakeStored(StoredProcess& stored);
+
+  // ---- For the begin and the end.
+
+  // The plugin whose code holds the state, as the store has it, once Init has
+  // returned.
+  records::PluginNumber plugin = records::kNoPlugin;
+  // The position of the last record that says so; 0: this run has written none.
+  uint64_t upgraded_at = 0;
+  // When the lifetime ends; 0: never.
+  uint64_t lifetime_ns = 0;
+  // True until the start of the process is told. Null: it is told.
+  std::shared_ptr<std::atomic<bool>> starting;
+  // The process.spawn of a durable parent that waits for Init; empty: none.
+  YieldToken spawn;
+  // The process has ended, but the end is not visible yet, because its record
+  // is not durable.
+  struct End {
+    EndCause cause;
+    Payload result;
+    std::unique_ptr<FailedStep> failed_step = {};  // null: no step has failed
+  };
+  std::optional<End> end;
+
+  // ---- For each turn.
+
+  // Set: the process is in quarantine (quarantine.h).
+  std::optional<HeldInQuarantine> quarantined;
+  // The next turn restores the state, from `image`, or by `history`, or both.
+  bool restore_due = false;
+  // A timer ends the lifetime. False until the first turn of this run.
+  bool has_lifetime_timer = false;
+  // How the process is durable, once Init has returned.
+  records::Durability durability = records::Durability::kImage;
+  // The last record says that the process waits for messages, and that no step
+  // is due without one. False at first, and after a restart.
+  bool waits = false;
+  // The next `unexamined` steps with nothing but calls are not examined for
+  // queries (DurableTurn::MayBeQuery). `changes` is the last such number: it
+  // doubles while the examined steps change the state, and a query sets it to
+  // 0.
+  uint8_t changes = 0;
+  uint8_t unexamined = 0;
+  // The log has said that the history is long.
+  bool warned_of_history = false;
+  // The queries (DurableTurn::MayBeQuery) among the steps of the process. The
+  // store does not count them.
+  uint64_t queries = 0;
+  // For a replay type: the steps and bytes in the journal since the last image.
+  uint64_t history_steps = 0;
+  uint64_t history_bytes = 0;
   // After this many steps an image is due, so that a restart need not run more
   // of them again. A process that has so many steps and no image does not
   // become dormant, because its next message would run all of them again.
@@ -85,20 +139,6 @@ struct DurableState {
     return has(history_steps, limits.max_history_steps) ||
            has(history_bytes, limits.max_history_bytes);
   }
-  // The last record says that the process waits for messages, and that no step
-  // is due without one. False at first, and after a restart.
-  bool waits = false;
-  // The queries (DurableTurn::MayBeQuery) among the steps of the process. The
-  // store does not count them.
-  uint64_t queries = 0;
-  // The next `unexamined` steps with nothing but calls are not examined for
-  // queries (DurableTurn::MayBeQuery). `changes` is the last such number: it
-  // doubles while the examined steps change the state, and a query sets it to
-  // 0.
-  uint8_t changes = 0;
-  uint8_t unexamined = 0;
-  // The log has said that the history is long.
-  bool warned_of_history = false;
   // Counts a step of a replay type. `consumed_bytes`: the size of the bodies
   // that the step has consumed.
   void CountStep(const records::Step& step, uint64_t consumed_bytes) {
@@ -107,15 +147,9 @@ struct DurableState {
     history_bytes =
         has_image ? 0 : history_bytes + step.record.size() + consumed_bytes;
   }
-  // The plugin whose code holds the state, as the store has it, once Init has
-  // returned.
-  records::PluginNumber plugin = records::kNoPlugin;
-  // The position of the last record that says so; 0: this run has written none.
-  uint64_t upgraded_at = 0;
-  // How the process is durable, once Init has returned.
-  records::Durability durability = records::Durability::kImage;
-  // Set: the process is in quarantine (quarantine.h).
-  std::optional<HeldInQuarantine> quarantined;
+  // The positions (ProcessEntry::unseen_positions) of the events that a former
+  // life has handed on, as long as no step has got them.
+  absl::flat_hash_map<const Envelope*, uint64_t> unseen;
   // The caller that waits for the answer to a call.
   struct Caller {
     uint64_t handle = 0;   // for a caller outside or a volatile process
@@ -129,30 +163,6 @@ struct DurableState {
   uint64_t next_call = 0;
   // At this size, calls whose callers have given up are removed.
   size_t tidy_calls_at = 64;
-  // The outstanding yields, as the store has them, until the first turn after a
-  // restart takes them up.
-  std::vector<records::YieldImage> yields;
-  [[nodiscard]] YieldTags YieldsOfImage() const {
-    YieldTags tags;
-    for (const records::YieldImage& yield : yields) tags.insert(yield.tag);
-    return tags;
-  }
-  // When the lifetime ends; 0: never.
-  uint64_t lifetime_ns = 0;
-  // A timer ends the lifetime. False until the first turn of this run.
-  bool has_lifetime_timer = false;
-  // True until the start of the process is told. Null: it is told.
-  std::shared_ptr<std::atomic<bool>> starting;
-  // The process.spawn of a durable parent that waits for Init; empty: none.
-  YieldToken spawn;
-  // The process has ended, but the end is not visible yet, because its record
-  // is not durable.
-  struct End {
-    EndCause cause;
-    Payload result;
-    std::unique_ptr<FailedStep> failed_step = {};  // null: no step has failed
-  };
-  std::optional<End> end;
 };
 
 // Its LastingTime is the time of the store.

@@ -58,7 +58,9 @@ bool DurableTurn::Leave(Process& process, Turn& turn, DurableState& state,
   std::optional<Quarantine::Left> left =
       durable().quarantine().LeaveIfAsked(pid);
   if (!left) return false;
-  attempt.was = std::move(left->entry);
+  QuarantineEntry& entry = left->entry;
+  attempt.sequence = entry.sequence;
+  attempt.since_unix_ns = entry.since_unix_ns;
   attempt.waiting = std::move(left->waiting);
   const ProcessType& was = *process.type.load(std::memory_order_relaxed);
   const std::string_view method =
@@ -75,16 +77,16 @@ bool DurableTurn::Leave(Process& process, Turn& turn, DurableState& state,
                                      .started = state.restore_due,
                                      .durability = state.durability});
   if (!fits.ok()) {
-    attempt.was.cause = QuarantineCause::kNoType;
-    attempt.was.why = std::string(fits.message());
-    durable().quarantine().Enter(attempt.was);
+    entry.cause = QuarantineCause::kNoType;
+    entry.why = std::string(fits.message());
+    durable().quarantine().Enter(std::move(entry));
     const absl::Status refusal = durable().quarantine().Refusal(pid);
     ACTORD_ASSERT(!refusal.ok(), "quarantine.h (1)");
     RefuseCalls(process, turn, refusal);
     attempt.Tell(refusal);
     return false;
   }
-  RefuseCalls(process, turn, Quarantine::RefusalOf(attempt.was));
+  RefuseCalls(process, turn, Quarantine::RefusalOf(entry));
   if (type != &was) {
     // Process::method says why the order matters.
     const auto index = static_cast<uint16_t>(type->FindMethod(method));
@@ -128,12 +130,12 @@ void DurableTurn::EnterQuarantine(Process& process, Turn& turn,
                         .owner = process.owner.load(std::memory_order_relaxed),
                         .cause = QuarantineCause::kNotRestored,
                         .why = std::string(why.message()),
-                        .since_unix_ns = attempt.was.since_unix_ns,
+                        .since_unix_ns = attempt.since_unix_ns,
                         .plugin = type.plugin,
                         .version = type.version,
                         .signal = {},
                         .crashes = 0,
-                        .sequence = attempt.was.sequence};
+                        .sequence = attempt.sequence};
   if (entry.sequence == 0) entry.since_unix_ns = durable().clock().UnixNs();
   durable().quarantine().Enter(std::move(entry));
   const absl::Status refusal = durable().quarantine().Refusal(pid);

@@ -170,8 +170,9 @@ std::optional<std::string> DurableTurn::ImageBefore(Process& process,
                                                     const Turn& turn,
                                                     DurableState& state) {
   if (!MayBeQuery(process, turn, state)) return std::nullopt;
-  absl::StatusOr<std::string> taken = images_.Take(process, turn);
-  return taken.ok() ? std::optional(*std::move(taken)) : std::nullopt;
+  std::string image;
+  if (!images_.Take(process, turn, image).ok()) return std::nullopt;
+  return image;
 }
 
 absl::StatusOr<uint64_t> DurableTurn::AppendStep(
@@ -189,7 +190,12 @@ absl::StatusOr<uint64_t> DurableTurn::AppendStep(
     if (PositionOf(*event) != 0) consumed_bytes += event->payload_bytes;
   }
   state.CountStep(step, consumed_bytes);
-  if (step.image && step.image->size() > kMaxKeptBytes) step.image.reset();
+  if (step.image) {
+    spare_image_ = *std::move(step.image);
+    if (spare_image_.capacity() > kMaxKeptBytes)
+      std::string().swap(spare_image_);
+    step.image.reset();
+  }
   state.waits = record.verdict == ACTORD_STEP_IDLE && !process.step_due;
   return position;
 }
@@ -291,8 +297,8 @@ std::optional<EndCause> DurableTurn::TakeImage(
     const ProcessType& type = *process.type.load(std::memory_order_relaxed);
     if (state.IsImageDue() && type.durability.has_snapshots) {
       // If Snapshot refuses, the next step asks for an image again.
-      absl::StatusOr<std::string> taken = images_.Take(process, turn);
-      if (taken.ok()) image = *std::move(taken);
+      std::string taken;
+      if (images_.Take(process, turn, taken).ok()) image = std::move(taken);
     }
     const DurableLimits& limits = durable().limits();
     if (image || !state.HasHistory(limits, kWarnedShare)) return std::nullopt;
@@ -314,11 +320,9 @@ std::optional<EndCause> DurableTurn::TakeImage(
     }
     return std::nullopt;
   }
-  absl::StatusOr<std::string> taken = images_.Take(process, turn);
-  if (!taken.ok()) {
-    return Failed(taken.status().code(), WhyNoImage(taken.status()));
-  }
-  image = *std::move(taken);
+  image.emplace(std::move(spare_image_));
+  const absl::Status taken = images_.Take(process, turn, *image);
+  if (!taken.ok()) return Failed(taken.code(), WhyNoImage(taken));
   return std::nullopt;
 }
 
@@ -354,21 +358,26 @@ records::Step& DurableTurn::RecordOfStep(const Process& process,
   step.at_ns = durable().NowNs();
   step.order.clear();
   std::vector<const actord_event*> others;
+  // Of a replay type: which events have a position, and whether one of them
+  // follows an event without.
   std::string order;
-  bool is_mixed = false;  // an event with a position follows one without
+  bool is_mixed = false;
+  const bool is_replayed = IsReplayed(process);
   const std::span<Envelope* const> batch = inbox_.batch(turn);
   for (size_t i = 0; i < batch.size(); ++i) {
-    if (const uint64_t position = PositionOf(*batch[i])) {
-      step.consumed.list.push_back({.lsn = position});
-      if (!others.empty()) is_mixed = true;
-      order.resize(i / 8 + 1);
-      order[i / 8] = static_cast<char>(order[i / 8] | (1 << (i % 8)));
-    } else {
+    const uint64_t position = PositionOf(*batch[i]);
+    if (position == 0) {
       others.push_back(caller_.input().events[i]);
+      continue;
     }
+    step.consumed.list.push_back({.lsn = position});
+    if (!is_replayed) continue;
+    if (!others.empty()) is_mixed = true;
+    order.resize(i / 8 + 1);
+    order[i / 8] = static_cast<char>(order[i / 8] | (1 << (i % 8)));
   }
   EncodeTurn(others, caller_.record(), step.record);
-  if (is_mixed && IsReplayed(process)) step.order = std::move(order);
+  if (is_mixed) step.order = std::move(order);
   return step;
 }
 

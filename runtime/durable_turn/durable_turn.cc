@@ -89,7 +89,7 @@ int32_t DurableTurn::RunTurn(Process& process, Turn& turn) {
     running.reset();
     EnterQuarantine(process, turn, state, restored, attempt);
   }
-  attempt.Tell(absl::OkStatus());
+  if (!attempt.waiting.empty()) attempt.Tell(absl::OkStatus());
   if (process.init_due) {
     if (const auto verdict = Begin(process, turn, state)) return *verdict;
     // As with a volatile process, an order to end that came while Init ran is
@@ -243,15 +243,15 @@ std::optional<int32_t> DurableTurn::Begin(Process& process, Turn& turn,
     EncodeTurn({}, caller_.record(), started.record);
     caller_.record().answers.clear();
   } else {
-    absl::StatusOr<std::string> image = images_.Take(process, turn);
-    if (!image.ok()) {
+    const absl::Status taken =
+        images_.Take(process, turn, started.image.emplace());
+    if (!taken.ok()) {
       return refuse(
-          {EndKind::kInitRefused, image.status().code(),
+          {EndKind::kInitRefused, taken.code(),
            absl::StrCat("a durable process needs an image after Init: ",
-                        image.status().message())},
+                        taken.message())},
           true);
     }
-    started.image = *std::move(image);
   }
   state.plugin = type.plugin_number;
   const absl::StatusOr<uint64_t> position = durable().Append(started);

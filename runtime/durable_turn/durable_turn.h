@@ -143,8 +143,9 @@ class DurableTurn {
   // A new try of a process that was in quarantine.
   struct NewTry {
     bool blocked = false;  // the process goes on as a blocked one
-    // The entry of the process; sequence 0: it was not in quarantine.
-    QuarantineEntry was;
+    // Of the entry of the process; sequence 0: it was not in quarantine.
+    uint64_t sequence = 0;
+    uint64_t since_unix_ns = 0;
     std::vector<Quarantine::Retried> waiting;
 
     // Tells the callers in `waiting`.
@@ -290,6 +291,7 @@ class DurableTurn {
   StepMarks::Mark* const mark_;  // null: there is none
   // The record of the last step. Its memory is used again for the next record.
   records::Step step_;
+  std::string spare_image_;  // memory for the next image
   StateImages images_;
   HistoryReplay replay_;
   DurableUpgrade upgrade_;

@@ -57,23 +57,24 @@ DurableUpgrade::Outcome DurableUpgrade::Upgrade(Process& process,
     case rules::Upgrade::kIsDeclined:
       return {Verdict::kDeclined};
   }
-  absl::StatusOr<std::string> image = images_.Take(process, turn);
-  if (!image.ok()) {
-    if (absl::IsUnavailable(image.status())) {
+  std::string image;
+  const absl::Status taken = images_.Take(process, turn, image);
+  if (!taken.ok()) {
+    if (absl::IsUnavailable(taken)) {
       Upgrader::PutOff(process, target);
       return {Verdict::kPutOff};
     }
-    return Decline(process, target, Verdict::kSnapshotRefused, image.status());
+    return Decline(process, target, Verdict::kSnapshotRefused, taken);
   }
   void* const state_before = process.state;
   const bool step_due = process.step_due;
   const absl::Status restored = images_.Restore(process, turn, target, method,
-                                                *image, std::move(outstanding));
+                                                image, std::move(outstanding));
   process.step_due = step_due;
   if (!restored.ok()) {
     return Decline(process, target, Verdict::kRestoreRefused, restored);
   }
-  const absl::Status noted = note(*std::move(image));
+  const absl::Status noted = note(std::move(image));
   if (!noted.ok()) {
     caller_.Close(process, target, std::exchange(process.state, state_before));
     return Decline(process, target, Verdict::kNotNoted, noted);

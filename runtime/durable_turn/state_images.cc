@@ -17,28 +17,24 @@ constexpr std::string_view kFlatContentType = "application/octet-stream";
 
 }  // namespace
 
-absl::StatusOr<std::string> StateImages::Take(Process& process,
-                                              const Turn& turn) {
+absl::Status StateImages::Take(Process& process, const Turn& turn,
+                               std::string& encoded) {
   const ProcessType& type = *process.type.load(std::memory_order_relaxed);
-  std::string encoded;
+  encoded.clear();
   if (type.durability.kind == rules::Durability::kFlatImage) {
     flat_.state.bytes.assign(static_cast<const char*>(process.state),
                              type.durability.flat_bytes);
     flat_.version = type.version;
     flat_.flat_version = type.durability.flat_version;
     flat_.next_tag = process.next_tag;
-    // More than the keys and numbers take.
-    constexpr size_t kFieldsBytes = 32;
-    encoded.reserve(flat_.state.bytes.size() + flat_.version.size() +
-                    kFieldsBytes);
     EncodeFields(flat_, encoded);
-    return encoded;
+    return absl::OkStatus();
   }
   absl::StatusOr<StateImage> image = Snapshot(process, turn, type);
   if (!image.ok()) return image.status();
   image->next_tag = process.next_tag;
   EncodeFields(*image, encoded);
-  return encoded;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<StateImage> StateImages::Snapshot(Process& process,

@@ -26,9 +26,9 @@ class StateImages {
   StateImages(const StateImages&) = delete;
   StateImages& operator=(const StateImages&) = delete;
 
-  // The encoded image of the state. The record of the last call stays as it is.
-  // An error says how Snapshot has failed.
-  absl::StatusOr<std::string> Take(Process& process, const Turn& turn);
+  // Replaces `encoded` by the image of the state. The record of the last call
+  // stays as it is. An error says how Snapshot has failed.
+  absl::Status Take(Process& process, const Turn& turn, std::string& encoded);
   // Makes the state of a process of `type`, with this method, from an encoded
   // image. If this succeeds, the caller closes the state that the process had
   // before. An error says why it does not; then the process keeps the state

@@ -10,18 +10,6 @@ namespace actord::runtime {
 namespace {
 
 constexpr uint64_t kMaxNumber = 1 << 16;
-constexpr size_t kMaxVarintBytes = 10;
-
-// Puts the number at `at`, and returns the place after it.
-char* PutVarint(uint64_t value, char* at) {
-  for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
-  *at++ = static_cast<char>(value);
-  return at;
-}
-
-size_t VarintBytes(uint64_t value) {
-  return value == 0 ? 1 : (static_cast<size_t>(std::bit_width(value)) + 6) / 7;
-}
 
 // Encodes a difference that may wrap around as a small number if it is near 0.
 uint64_t Fold(uint64_t difference) {
@@ -33,27 +21,16 @@ uint64_t Unfold(uint64_t bits) {
 
 }  // namespace
 
-void FieldWriter::LongVarint(uint64_t value) {
-  char bytes[kMaxVarintBytes];
-  out_.append(bytes, static_cast<size_t>(PutVarint(value, bytes) - bytes));
-}
-
-size_t FieldWriter::KeyBytes(uint32_t number) {
-  return VarintBytes(uint64_t{number} << wire::kNumberShift);
-}
-
-void FieldWriter::SetLongLength(size_t begin) {
-  const uint64_t length = out_.size() - begin;
-  std::string bytes;
-  FieldWriter(bytes).Varint(length);
-  out_.replace(begin - 1, 1, bytes);
+void FieldWriter::SetLongLength(size_t begin, size_t length) {
+  char bytes[wire::kMaxVarintBytes];
+  const char* const end = wire::PutVarint(length, bytes);
+  out_.Replace(begin - 1, {bytes, static_cast<size_t>(end - bytes)});
 }
 
 void FieldWriter::Write(uint32_t number, const Position& value, FieldUse use) {
   ACTORD_ASSERT(value.lsn < kLsnLimit, "position.h: a position is below 2^61");
-  Key(number, !value.is_short(), use);
-  if (value.is_short()) return Varint(value.lsn);
-  const size_t begin = BeginBytes();
+  if (value.is_short()) return Write(number, value.lsn, use);
+  const size_t begin = BeginBytes(number, use);
   Varint(value.lsn);
   Varint(value.stream);
   Varint(value.epoch);
@@ -61,13 +38,12 @@ void FieldWriter::Write(uint32_t number, const Position& value, FieldUse use) {
 }
 
 void FieldWriter::Body(const Pid& value) {
-  char bytes[4 * kMaxVarintBytes];
+  char* end = out_.Room(4 * wire::kMaxVarintBytes);
   // The top bit of the node last, so that the node of a home is one byte.
-  char* end = PutVarint(std::rotl(value.node, 1), bytes);
-  end = PutVarint(value.incarnation, end);
-  end = PutVarint(value.slot, end);
-  end = PutVarint(value.generation, end);
-  out_.append(bytes, static_cast<size_t>(end - bytes));
+  end = wire::PutVarint(std::rotl(value.node, 1), end);
+  end = wire::PutVarint(value.incarnation, end);
+  end = wire::PutVarint(value.slot, end);
+  out_.Took(wire::PutVarint(value.generation, end));
 }
 
 void FieldWriter::Body(const Positions& value) {
@@ -87,7 +63,7 @@ void FieldWriter::Body(const Positions& value) {
 void FieldWriter::Body(const Fingerprint& value) {
   for (uint64_t half : {value.high, value.low}) {
     for (int i = 0; i < 8; ++i, half >>= 8) {
-      out_.push_back(static_cast<char>(half));
+      out_.Put(static_cast<char>(half));
     }
   }
 }

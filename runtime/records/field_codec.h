@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/memory/byte_writer.h"
 #include "runtime/process/fingerprint.h"
 #include "runtime/process/pid.h"
 #include "runtime/records/position.h"
@@ -106,10 +107,20 @@ constexpr bool FromBits(uint64_t bits, T& value) {
   }
 }
 
+inline constexpr size_t kMaxVarintBytes = 10;
+
+// Puts the number at `at`, and returns the place after it.
+inline char* PutVarint(uint64_t value, char* at) {
+  for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
+  *at++ = static_cast<char>(value);
+  return at;
+}
+
 }  // namespace wire
 
 class FieldWriter {
  public:
+  // `out` is borrowed, and has all bytes when the object is destroyed.
   explicit FieldWriter(std::string& out) : out_(out) {}
 
   template <typename T>
@@ -124,65 +135,71 @@ class FieldWriter {
       if (value != T{}) Write(number, value, use);
     } else {
       const size_t begin = out_.size();
-      Write(number, value, use);
-      // A key, and the length 0.
-      if (out_.back() == 0 && out_.size() == begin + KeyBytes(number) + 1) {
-        out_.resize(begin);
-      }
+      const size_t body = BeginBytes(number, use);
+      Body(value);
+      if (out_.size() == body) return out_.Truncate(begin);
+      SetLength(body);
     }
   }
-
-  void Varint(uint64_t value) {
-    if (value < 0x80) return out_.push_back(static_cast<char>(value));
-    LongVarint(value);
+  // The fields of `value`, without a key and a length before them.
+  template <typename T>
+  void Fields(const T& value) {
+    VisitFields(value, *this);
+    if constexpr (requires { value.unknown; }) out_.Append(value.unknown);
   }
 
  private:
-  static size_t KeyBytes(uint32_t number);
-  void Key(uint32_t number, bool bytes, FieldUse use) {
-    Varint(uint64_t{number} << wire::kNumberShift |
-           (bytes ? wire::kBytesForm : 0) |
-           (use == FieldUse::kCritical ? wire::kCriticalField : 0));
+  static char* PutKey(uint32_t number, bool bytes, FieldUse use, char* at) {
+    return wire::PutVarint(
+        uint64_t{number} << wire::kNumberShift |
+            (bytes ? wire::kBytesForm : 0) |
+            (use == FieldUse::kCritical ? wire::kCriticalField : 0),
+        at);
   }
-  void LongVarint(uint64_t value);
+  void Varint(uint64_t value) {
+    out_.Took(wire::PutVarint(value, out_.Room(wire::kMaxVarintBytes)));
+  }
 
   template <wire::Number T>
   void Write(uint32_t number, T value, FieldUse use) {
-    Key(number, false, use);
-    Varint(wire::ToBits(value));
+    char* const at =
+        PutKey(number, false, use, out_.Room(2 * wire::kMaxVarintBytes));
+    out_.Took(wire::PutVarint(wire::ToBits(value), at));
   }
   void Write(uint32_t number, const Position& value, FieldUse use);
   template <typename T>
   requires(!wire::Number<T>) void Write(uint32_t number, const T& value,
                                         FieldUse use) {
-    Key(number, true, use);
-    const size_t begin = BeginBytes();
-    if constexpr (wire::kIsBytes<T>) {
-      Body(value);
-    } else {
-      VisitFields(value, *this);
-      if constexpr (requires { value.unknown; }) out_.append(value.unknown);
-    }
-    SetLength(begin);
+    const size_t body = BeginBytes(number, use);
+    Body(value);
+    SetLength(body);
   }
-  // Leaves a byte for a length.
-  size_t BeginBytes() {
-    out_.push_back(0);
+  // Writes the key of a field of bytes, and leaves a byte for their length.
+  // Returns where the bytes begin.
+  size_t BeginBytes(uint32_t number, FieldUse use) {
+    char* const end =
+        PutKey(number, true, use, out_.Room(wire::kMaxVarintBytes + 1));
+    *end = 0;
+    out_.Took(end + 1);
     return out_.size();
   }
   // Writes the length of the bytes appended since `begin` in front of them.
   void SetLength(size_t begin) {
     const size_t length = out_.size() - begin;
-    if (length >= 0x80) return SetLongLength(begin);
-    out_[begin - 1] = static_cast<char>(length);
+    if (length >= 0x80) return SetLongLength(begin, length);
+    *out_.At(begin - 1) = static_cast<char>(length);
   }
-  void SetLongLength(size_t begin);
-  void Body(const std::string& value) { out_.append(value); }
+  void SetLongLength(size_t begin, size_t length);
+  template <typename T>
+  void Body(const T& value) {
+    Fields(value);
+  }
+  void Body(const std::string& value) { out_.Append(value); }
   void Body(const Pid& value);
   void Body(const Positions& value);
   void Body(const Fingerprint& value);
 
-  std::string& out_;
+  ByteWriter out_;
 };
 
 class FieldReader {
@@ -285,9 +302,7 @@ class FieldReader {
 // The fields of a value, without a length before them.
 template <typename T>
 void EncodeFields(const T& value, std::string& out) {
-  FieldWriter writer(out);
-  VisitFields(value, writer);
-  if constexpr (requires { value.unknown; }) out.append(value.unknown);
+  FieldWriter(out).Fields(value);
 }
 // Precondition: `value` has its initial value. INVALID_ARGUMENT: the message
 // names the wrong field and the mistake.

@@ -29,9 +29,9 @@ std::string_view NameOf(const Effect& effect) {
 
 std::string BytesOf(const Effect& effect) {
   std::string bytes;
-  RecordWriter out(bytes);
   std::visit(
-      [&out](const auto& of_kind) {
+      [&bytes](const auto& of_kind) {
+        RecordWriter out(bytes);
         detail::WithFields(of_kind,
                            [&](auto&... fields) { (out.Write(fields), ...); });
       },

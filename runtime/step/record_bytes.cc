@@ -20,20 +20,20 @@ bool HasSender(uint16_t type) {
 
 size_t RecordWriter::Begin(uint16_t kind) {
   const size_t begin = out_.size();
-  char header[RecordReader::kHeaderBytes] = {};
-  Put(kind, header);
-  out_.append(header, sizeof header);
+  char* at = Put(kind, out_.Room(RecordReader::kHeaderBytes));
+  at = Put(uint16_t{0}, at);  // flags
+  out_.Took(Put(uint32_t{0}, at));
   return begin;
 }
 
 void RecordWriter::End(size_t begin) {
   const size_t length = out_.size() - begin - RecordReader::kHeaderBytes;
-  Put(static_cast<uint32_t>(length), out_.data() + begin + 4);
+  Put(static_cast<uint32_t>(length), out_.At(begin) + 4);
 }
 
 void RecordWriter::Write(std::string_view text) {
   Write(static_cast<uint32_t>(text.size()));
-  if (!text.empty()) out_.append(text);
+  out_.Append(text);
 }
 
 char* RecordWriter::Put(const Pid& pid, char* at) {
@@ -45,9 +45,7 @@ char* RecordWriter::Put(const Pid& pid, char* at) {
 }
 
 void RecordWriter::Write(const Pid& pid) {
-  char bytes[sizeof(Pid)];
-  Put(pid, bytes);
-  out_.append(bytes, sizeof bytes);
+  out_.Took(Put(pid, out_.Room(sizeof(Pid))));
 }
 
 void RecordWriter::Write(const actord_payload& payload) {
@@ -58,17 +56,16 @@ void RecordWriter::Write(const actord_payload& payload) {
 void RecordWriter::Write(const Content& content) {
   if (!content) return Write(kNothing);
   // The form, the type, and the longer of a PID and a tag with a status.
-  char bytes[sizeof(uint8_t) + sizeof(uint16_t) + sizeof(Pid)];
-  char* end = nullptr;
+  char* at = out_.Room(sizeof(uint8_t) + sizeof(uint16_t) + sizeof(Pid));
   if (HasSender(content->type)) {
-    end = Put(content->type, Put(kWithSender, bytes));
-    end = Put(FromAbi(content->from), end);
+    at = Put(content->type, Put(kWithSender, at));
+    at = Put(FromAbi(content->from), at);
   } else {
-    end = Put(content->type, Put(kWithCompletion, bytes));
-    end = Put(content->completion.tag, end);
-    end = Put(content->completion.status, end);
+    at = Put(content->type, Put(kWithCompletion, at));
+    at = Put(content->completion.tag, at);
+    at = Put(content->completion.status, at);
   }
-  out_.append(bytes, static_cast<size_t>(end - bytes));
+  out_.Took(at);
   Write(content->topic());
   Write(content->payload());
 }
@@ -79,14 +76,9 @@ void RecordReader::Refuse(std::string_view why) {
       absl::InvalidArgumentError(absl::string_view(why.data(), why.size()));
 }
 
-std::string_view RecordReader::Take(size_t bytes) {
-  if (bytes > left_.size()) {
-    Refuse(absl::StrCat("it ends ", bytes - left_.size(), " bytes too early"));
-    return {};
-  }
-  const std::string_view taken = left_.substr(0, bytes);
-  left_.remove_prefix(bytes);
-  return taken;
+std::string_view RecordReader::RefuseShort(size_t bytes) {
+  Refuse(absl::StrCat("it ends ", bytes - left_.size(), " bytes too early"));
+  return {};
 }
 
 RecordReader::Item RecordReader::TakeItem() {

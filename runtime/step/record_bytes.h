@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/actors/tie_effect.h"
+#include "runtime/memory/byte_writer.h"
 #include "runtime/process/envelope.h"
 #include "runtime/process/payload.h"
 #include "runtime/process/pid.h"
@@ -22,6 +23,7 @@ namespace actord::runtime {
 
 class RecordWriter {
  public:
+  // `out` is borrowed, and has all bytes when the object is destroyed.
   explicit RecordWriter(std::string& out) : out_(out) {}
 
   // Begins a frame or an item. Returns the argument for the End of that frame
@@ -32,9 +34,7 @@ class RecordWriter {
   template <typename Number>
   requires std::integral<Number> || std::is_enum_v<Number>
   void Write(Number number) {
-    char bytes[sizeof(Number)];
-    Put(number, bytes);
-    out_.append(bytes, sizeof bytes);
+    out_.Took(Put(number, out_.Room(sizeof(Number))));
   }
   void Write(std::string_view text);
   void Write(const std::string& text) { Write(std::string_view(text)); }
@@ -43,9 +43,7 @@ class RecordWriter {
   void Write(const Content& content);
 
  private:
-  // Puts the number at `at`, and returns the place after it. The string grows
-  // by several numbers at once, because each append costs as much as several
-  // numbers.
+  // Puts the number at `at`, and returns the place after it.
   template <typename Number>
   static char* Put(Number number, char* at) {
     auto bits = static_cast<uint64_t>(number);
@@ -56,7 +54,7 @@ class RecordWriter {
   }
   static char* Put(const Pid& pid, char* at);
 
-  std::string& out_;
+  ByteWriter out_;
 };
 
 class RecordReader {
@@ -114,7 +112,13 @@ class RecordReader {
     }
   }
   // Takes the next `bytes` bytes. Empty, and an error: fewer bytes are left.
-  std::string_view Take(size_t bytes);
+  std::string_view Take(size_t bytes) {
+    if (bytes > left_.size()) return RefuseShort(bytes);
+    const std::string_view taken = left_.substr(0, bytes);
+    left_.remove_prefix(bytes);
+    return taken;
+  }
+  std::string_view RefuseShort(size_t bytes);
 
   std::string_view left_;
   absl::Status status_;

@@ -10,6 +10,7 @@
 #include "runtime/process/errors.h"
 #include "runtime/step/record_bytes.h"
 #include "runtime/step/record_kinds.h"
+#include "runtime/system/assert.h"
 
 namespace actord::runtime {
 namespace {
@@ -122,8 +123,7 @@ void WriteTexts(RecordWriter& out, const StepRecord& record) {
   }
 }
 
-// Reads the item if its kind is in the list. False: the kind is not in the
-// list.
+// Reads the item. False: its kind is not in the list.
 template <typename Item>
 bool ReadIfKind(uint16_t kind, RecordReader& in, BufferCache& buffers,
                 std::vector<Item>& items) {
@@ -174,21 +174,21 @@ class Decoder {
     RecordReader in(bytes);
     const auto frame = in.TakeItem();
     if (!in.ok()) return in.status();
-    if (frame.kind != kTurn || !in.empty()) {
+    if (frame.kind != kTurn || frame.flags != 0 || !in.empty() ||
+        frame.body.empty()) {
       return absl::InvalidArgumentError("the bytes are not one turn");
     }
+    is_turn_ = true;
     if (auto status = DecodeItems(frame.body); !status.ok()) return status;
     decoded_.input.events = decoded_.event_pointers;
-    // The bytes show the order, flags and items of other records.
-    std::string again;
-    EncodeTurn(decoded_, again);
-    return again == bytes ? absl::OkStatus()
-                          : absl::InvalidArgumentError(
-                                "a turn has events, answers and effects, in "
-                                "this order, and no other items");
+    ACTORD_ASSERT_HOT(IsEncoded(bytes),
+                      "record_format.h: EncodeTurn has written the bytes");
+    return absl::OkStatus();
   }
 
  private:
+  // In the order of a turn, which has no kSingle.
+  enum class Part : uint8_t { kSingle, kEvent, kAnswer, kEffect, kUnknown };
   absl::Status DecodeItems(std::string_view bytes) {
     RecordReader items(bytes);
     while (items.ok() && !items.empty()) {
@@ -207,22 +207,44 @@ class Decoder {
   [[nodiscard]] bool Has(uint16_t kind) const {
     return (seen_ >> kind & 1) != 0;
   }
+  [[nodiscard]] bool IsEncoded(std::string_view bytes) const {
+    std::string again;
+    EncodeTurn(decoded_, again);
+    return again == bytes;
+  }
   void ReadItem(const RecordReader::Item& item, RecordReader& body) {
+    const Part part = ReadPart(item, body);
+    if (!is_turn_ || !body.ok()) return;
+    if (part == Part::kSingle || part < part_ ||
+        (part != Part::kUnknown && item.flags != 0)) {
+      body.Refuse(
+          "a turn has events, answers and effects without flags, in this "
+          "order, and no other items");
+    }
+    part_ = part;
+  }
+  Part ReadPart(const RecordReader::Item& item, RecordReader& body) {
     if (ReadSingle(item.kind, body)) {
       if (Has(item.kind)) body.Refuse("it comes twice");
       seen_ |= uint64_t{1} << item.kind;
-      return;
+      return Part::kSingle;
     }
-    if (item.kind == kEvent) return ReadEvent(body);
-    if (ReadIfKind(item.kind, body, buffers_, decoded_.record.answers) ||
-        ReadIfKind(item.kind, body, buffers_, decoded_.record.effects)) {
-      return;
+    if (item.kind == kEvent) {
+      ReadEvent(body);
+      return Part::kEvent;
+    }
+    if (ReadIfKind(item.kind, body, buffers_, decoded_.record.answers)) {
+      return Part::kAnswer;
+    }
+    if (ReadIfKind(item.kind, body, buffers_, decoded_.record.effects)) {
+      return Part::kEffect;
     }
     if ((item.flags & RecordReader::kSkippable) == 0) {
-      return body.Refuse("this version does not know it, and may not skip it");
+      body.Refuse("this version does not know it, and may not skip it");
     }
     decoded_.unknown.push_back(item.whole);
     body.SkipAll();
+    return Part::kUnknown;
   }
   // Reads an item of a kind that a record has at most once. False: the item is
   // of another kind.
@@ -291,8 +313,9 @@ class Decoder {
 
   BufferCache& buffers_;
   DecodedRecord& decoded_;
-  // The bits of the kinds that were read and that a record has at most once.
-  uint64_t seen_ = 0;
+  uint64_t seen_ = 0;  // bits of the kinds of kSingle that were read
+  bool is_turn_ = false;
+  Part part_ = Part::kEvent;  // of the last item of a turn
 };
 
 void Reset(DecodedRecord& decoded) {

@@ -290,6 +290,8 @@ class JournalApplier {
   std::string_view payload_;
   const records::Step* step_ = nullptr;
   const DecodedRecord* turn_ = nullptr;
+  // Used again for each step.
+  DecodedRecord decoded_turn_;
 };
 
 }  // namespace actord::runtime

@@ -45,7 +45,7 @@ absl::Status JournalApplier::Take(const records::Step& record) {
                                       " behind step ",
                                       process.runtime().turn.step));
   }
-  DecodedRecord turn;
+  DecodedRecord& turn = decoded_turn_;
   absl::Status status = DecodeTurn(record.record, buffers_, turn);
   if (!status.ok()) return Contradiction(std::string(status.message()));
   const absl::Cleanup free_contents = [&] { FreeContents(turn, buffers_); };

@@ -1,6 +1,7 @@
 // The bytes of the journal's records, which are fixed for ever.
 #include "runtime/records/record_codec.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -22,6 +23,7 @@ namespace actord::runtime {
 namespace {
 
 using records::Any;
+using ::testing::EndsWith;
 
 std::string BytesOf(const Any& record) {
   std::string bytes;
@@ -241,23 +243,57 @@ TEST(RecordDecoder, BelievesNoLength) {
             "PLUGIN: field 2: it ends 4294967295 bytes too early");
 }
 
-TEST(RecordTurn, IsRefusedInAnotherOrder) {
+// The whole turn `items` in a frame.
+std::string TurnOf(const std::string& items) {
+  std::string turn("\x03\0\0\0\0\0\0\0", 8);
+  turn[4] = static_cast<char>(items.size());
+  turn[5] = static_cast<char>(items.size() >> 8);
+  return turn + items;
+}
+
+std::string RefusalOfTurn(const std::string& turn) {
   BufferPool pool;
   BufferCache buffers(pool);
   DecodedRecord decoded;
+  const absl::Status status = DecodeTurn(turn, buffers, decoded);
+  if (status.ok()) {
+    EXPECT_EQ(decoded.events.size(), 1u);
+    EXPECT_EQ(decoded.record.effects.size(), 1u);
+    FreeContents(decoded, buffers);
+  }
+  return std::string(status.message());
+}
+
+TEST(RecordTurn, HasItsItemsInOneOrder) {
+  constexpr std::string_view kRule =
+      "a turn has events, answers and effects without flags, in this order, "
+      "and no other items";
   const std::string turn = SampleTurn();
-  ASSERT_TRUE(DecodeTurn(turn, buffers, decoded).ok());
-  EXPECT_EQ(decoded.events.size(), 1u);
-  EXPECT_EQ(decoded.record.effects.size(), 1u);
-  FreeContents(decoded, buffers);
-  // The effect, which is the last item, before the others.
-  const size_t items = 8;
-  const size_t effect = turn.find(std::string("\x20\x00\x00\x00", 4));
-  ASSERT_NE(effect, std::string::npos);
-  const std::string swapped = turn.substr(0, items) + turn.substr(effect) +
-                              turn.substr(items, effect - items);
-  EXPECT_FALSE(DecodeTurn(swapped, buffers, decoded).ok());
-  EXPECT_FALSE(DecodeTurn(turn + turn, buffers, decoded).ok());
+  const size_t frame = 8;
+  // The effect is the last item.
+  const size_t effect_at = turn.find(std::string("\x20\x00\x00\x00", 4));
+  ASSERT_NE(effect_at, std::string::npos);
+  const std::string before = turn.substr(frame, effect_at - frame);
+  const std::string effect = turn.substr(effect_at);
+  const std::string verdict("\x30\0\0\0\x0c\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 20);
+  const std::string unknown("\x31\x31\x01\0\0\0\0\0", 8);
+  std::string with_flags = effect;
+  with_flags[2] = 1;
+
+  EXPECT_EQ(RefusalOfTurn(turn), "");
+  EXPECT_EQ(RefusalOfTurn(TurnOf(before + effect)), "");
+  EXPECT_EQ(RefusalOfTurn(TurnOf(before + effect + unknown)), "");
+  EXPECT_THAT(RefusalOfTurn(TurnOf(effect + before)), EndsWith(kRule));
+  EXPECT_THAT(RefusalOfTurn(TurnOf(before + unknown + effect)),
+              EndsWith(kRule));
+  EXPECT_THAT(RefusalOfTurn(TurnOf(before + with_flags)), EndsWith(kRule));
+  EXPECT_THAT(RefusalOfTurn(TurnOf(before + effect + verdict)),
+              EndsWith(kRule));
+  std::string frame_with_flags = turn;
+  frame_with_flags[2] = 1;
+  for (const std::string& bytes : {turn + turn, TurnOf(""), frame_with_flags}) {
+    EXPECT_EQ(RefusalOfTurn(bytes), "the bytes are not one turn");
+  }
 }
 
 TEST(Fingerprints, AreFixedForEverAndTellPartsApart) {
