@@ -17,7 +17,7 @@
 #include "absl/time/time.h"
 #include "actord/v1/process.pb.h"
 #include "client/bench/load.h"
-#include "client/calls/bulk.h"
+#include "client/bulk/bulk.h"
 #include "client/calls/client.h"
 #include "client/calls/mutex.h"
 #include "client/cli/invocation.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "client/calls/bulk.h"
+#include "client/bulk/bulk.h"
 #include "client/calls/mutex.h"
 #include "client/cli/input.h"
 #include "client/cli/invocation.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/calls/bulk.h"
+#include "client/bulk/bulk.h"
 #include "client/cli/outcome.h"
 #include "client/commands/commands.h"
 #include "client/output/message_json.h"

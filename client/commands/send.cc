@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "client/calls/bulk.h"
+#include "client/bulk/bulk.h"
 #include "client/cli/bulk_items.h"
 #include "client/cli/bulk_run.h"
 #include "client/cli/input.h"

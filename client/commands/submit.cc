@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/calls/bulk.h"
+#include "client/bulk/bulk.h"
 #include "client/calls/older_daemon.h"
 #include "client/cli/bulk_items.h"
 #include "client/cli/bulk_run.h"

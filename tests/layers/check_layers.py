@@ -157,7 +157,7 @@ LAYERS = {
         "streams", "admin", "systemd", "console", "calls", "api",
     ],
     "client": [
-        "calls", "streams", "tasks", "output", "cli", "contexts", "usage", "top",
+        "calls", "bulk", "streams", "tasks", "output", "cli", "contexts", "usage", "top",
         "plugin_check", "bench", "commands"],
 }
 PROTO_IMPORTS = re.compile(r"(actord/v1|google/rpc|google/protobuf)/\w+\.proto$")

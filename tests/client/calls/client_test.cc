@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "client/calls/bulk.h"
+#include "client/bulk/bulk.h"
 #include "client/calls/error.h"
 #include "tests/client/fake_daemon.h"
 

@@ -6,7 +6,7 @@
 #include <future>
 #include <string>
 
-#include "client/calls/bulk.h"
+#include "client/bulk/bulk.h"
 #include "client/calls/client.h"
 #include "client/streams/send_stream.h"
 #include "client/streams/submit_stream.h"

@@ -1,4 +1,4 @@
-#include "client/calls/ordered_sends.h"
+#include "client/bulk/ordered_sends.h"
 
 #include <grpcpp/alarm.h>
 #include <grpcpp/client_context.h>
@@ -13,10 +13,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "actord/v1/stream.pb.h"
+#include "client/bulk/send_order.h"
 #include "client/calls/connection.h"
 #include "client/calls/error.h"
 #include "client/calls/mutex.h"
-#include "client/calls/send_order.h"
 
 namespace actord::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/calls/ordered_sends.h"
+#include "client/bulk/ordered_sends.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "client/calls/call_window.h"
+#include "client/bulk/call_window.h"
 
 #include <grpcpp/alarm.h>
 

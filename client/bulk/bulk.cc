@@ -1,4 +1,4 @@
-#include "client/calls/bulk.h"
+#include "client/bulk/bulk.h"
 
 #include <grpcpp/client_context.h>
 
@@ -9,11 +9,11 @@
 #include <string>
 #include <utility>
 
-#include "client/calls/call_window.h"
+#include "client/bulk/call_window.h"
+#include "client/bulk/ordered_sends.h"
 #include "client/calls/connection.h"
 #include "client/calls/error.h"
 #include "client/calls/mutex.h"
-#include "client/calls/ordered_sends.h"
 
 namespace actord::client {
 namespace {

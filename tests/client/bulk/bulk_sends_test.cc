@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "client/calls/bulk.h"
+#include "client/bulk/bulk.h"
 #include "client/calls/error.h"
 #include "tests/client/fake_daemon.h"
 

@@ -1,4 +1,4 @@
-#include "client/calls/send_order.h"
+#include "client/bulk/send_order.h"
 
 #include <algorithm>
 #include <iterator>

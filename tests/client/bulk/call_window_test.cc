@@ -1,4 +1,4 @@
-#include "client/calls/call_window.h"
+#include "client/bulk/call_window.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/support/status.h>
