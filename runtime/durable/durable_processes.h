@@ -84,10 +84,14 @@ struct DurableState {
   uint64_t upgraded_at = 0;
   // When the lifetime ends; 0: never.
   uint64_t lifetime_ns = 0;
+  // A timer ends the lifetime. False until the first turn of this run.
+  bool has_lifetime_timer = false;
   // True until the start of the process is told. Null: it is told.
   std::shared_ptr<std::atomic<bool>> starting;
   // The process.spawn of a durable parent that waits for Init; empty: none.
   YieldToken spawn;
+  // ---- For each turn.
+
   // The process has ended, but the end is not visible yet, because its record
   // is not durable.
   struct End {
@@ -96,15 +100,10 @@ struct DurableState {
     std::unique_ptr<FailedStep> failed_step = {};  // null: no step has failed
   };
   std::optional<End> end;
-
-  // ---- For each turn.
-
   // Set: the process is in quarantine (quarantine.h).
   std::optional<HeldInQuarantine> quarantined;
   // The next turn restores the state, from `image`, or by `history`, or both.
   bool restore_due = false;
-  // A timer ends the lifetime. False until the first turn of this run.
-  bool has_lifetime_timer = false;
   // How the process is durable, once Init has returned.
   records::Durability durability = records::Durability::kImage;
   // The last record says that the process waits for messages, and that no step

@@ -228,6 +228,7 @@ int32_t DurableTurn::Step(Process& process, Turn& turn, DurableState& state) {
     if (!again && !ends && !has_drawn &&
         IsQuery(process, state, before, image)) {
       ++state.queries;
+      spare_image_ = *std::move(image);
       position = durable().LastPosition();
     } else {
       position = AppendStep(process, turn, state, std::move(image), ends);
@@ -322,8 +323,9 @@ std::optional<EndCause> DurableTurn::TakeImage(
   }
   image.emplace(std::move(spare_image_));
   const absl::Status taken = images_.Take(process, turn, *image);
-  if (!taken.ok()) return Failed(taken.code(), WhyNoImage(taken));
-  return std::nullopt;
+  if (taken.ok()) return std::nullopt;
+  image.reset();
+  return Failed(taken.code(), WhyNoImage(taken));
 }
 
 std::optional<records::Continued> DurableTurn::ContinuedOf(

@@ -26,8 +26,9 @@ class StateImages {
   StateImages(const StateImages&) = delete;
   StateImages& operator=(const StateImages&) = delete;
 
-  // Replaces `encoded` by the image of the state. The record of the last call
-  // stays as it is. An error says how Snapshot has failed.
+  // Replaces `encoded` with the image of the state. The record of the last call
+  // stays as it is. An error says how Snapshot has failed; then `encoded` is
+  // empty.
   absl::Status Take(Process& process, const Turn& turn, std::string& encoded);
   // Makes the state of a process of `type`, with this method, from an encoded
   // image. If this succeeds, the caller closes the state that the process had

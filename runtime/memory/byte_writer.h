@@ -1,5 +1,5 @@
-// Appends bytes to a string. Collects them on the stack first, because each
-// growth of the string costs as much as many bytes.
+// Appends bytes to a string. Collects them on the stack first, because an
+// append to the string costs more than the copy of a few bytes.
 //
 // Thread-safety: belongs to one thread. While an object lives, nothing else
 // uses its string.
@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "runtime/system/assert.h"
 
@@ -19,17 +21,24 @@ class ByteWriter {
   // What one Room may ask for. Unit: bytes.
   static constexpr size_t kMaxRoom = 64;
 
-  // `out` is borrowed, and has all bytes when the object is destroyed.
+  // Borrows `out`, which has all bytes only after Finish.
   explicit ByteWriter(std::string& out) : out_(out) {}
-  ~ByteWriter() { Flush(); }
+  ~ByteWriter() {
+    ACTORD_ASSERT_HOT(collected_ == 0 || std::uncaught_exceptions() != 0,
+                      "byte_writer.h: Finish comes last");
+  }
   ByteWriter(const ByteWriter&) = delete;
   ByteWriter& operator=(const ByteWriter&) = delete;
+
+  // Appends the collected bytes. Not left to the destructor, because the string
+  // may throw std::bad_alloc.
+  void Finish() { out_.append(bytes_, std::exchange(collected_, 0)); }
 
   // Bytes of the string, with the collected ones.
   [[nodiscard]] size_t size() const { return out_.size() + collected_; }
 
   void Put(char byte) {
-    if (collected_ == sizeof bytes_) Flush();
+    if (collected_ == sizeof bytes_) Finish();
     bytes_[collected_++] = byte;
   }
   void Append(std::string_view bytes) {
@@ -42,7 +51,7 @@ class ByteWriter {
   // them to Took.
   [[nodiscard]] char* Room(size_t bytes) {
     ACTORD_ASSERT_HOT(bytes <= kMaxRoom, "byte_writer.h: kMaxRoom");
-    if (bytes > sizeof bytes_ - collected_) Flush();
+    if (bytes > sizeof bytes_ - collected_) Finish();
     return bytes_ + collected_;
   }
   void Took(const char* end) { collected_ = static_cast<size_t>(end - bytes_); }
@@ -55,6 +64,7 @@ class ByteWriter {
   }
   // Removes all bytes from this position on.
   void Truncate(size_t size) {
+    ACTORD_ASSERT_HOT(size <= this->size(), "byte_writer.h: Truncate");
     if (size >= out_.size()) {
       collected_ = size - out_.size();
     } else {
@@ -64,17 +74,13 @@ class ByteWriter {
   }
   // Puts `bytes` in the place of the byte at this position.
   void Replace(size_t position, std::string_view bytes) {
-    Flush();
+    Finish();
     out_.replace(position, 1, bytes);
   }
 
  private:
-  void Flush() {
-    out_.append(bytes_, collected_);
-    collected_ = 0;
-  }
   void AppendLong(std::string_view bytes) {
-    Flush();
+    Finish();
     out_.append(bytes);
   }
 

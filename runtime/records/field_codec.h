@@ -120,7 +120,7 @@ inline char* PutVarint(uint64_t value, char* at) {
 
 class FieldWriter {
  public:
-  // `out` is borrowed, and has all bytes when the object is destroyed.
+  // Borrows `out`, which has all bytes only after Finish.
   explicit FieldWriter(std::string& out) : out_(out) {}
 
   template <typename T>
@@ -141,6 +141,7 @@ class FieldWriter {
       SetLength(body);
     }
   }
+  void Finish() { out_.Finish(); }
   // The fields of `value`, without a key and a length before them.
   template <typename T>
   void Fields(const T& value) {
@@ -302,7 +303,9 @@ class FieldReader {
 // The fields of a value, without a length before them.
 template <typename T>
 void EncodeFields(const T& value, std::string& out) {
-  FieldWriter(out).Fields(value);
+  FieldWriter writer(out);
+  writer.Fields(value);
+  writer.Finish();
 }
 // Precondition: `value` has its initial value. INVALID_ARGUMENT: the message
 // names the wrong field and the mistake.

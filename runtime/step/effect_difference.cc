@@ -34,6 +34,7 @@ std::string BytesOf(const Effect& effect) {
         RecordWriter out(bytes);
         detail::WithFields(of_kind,
                            [&](auto&... fields) { (out.Write(fields), ...); });
+        out.Finish();
       },
       effect);
   return bytes;

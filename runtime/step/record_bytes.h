@@ -23,8 +23,9 @@ namespace actord::runtime {
 
 class RecordWriter {
  public:
-  // `out` is borrowed, and has all bytes when the object is destroyed.
+  // Borrows `out`, which has all bytes only after Finish.
   explicit RecordWriter(std::string& out) : out_(out) {}
+  void Finish() { out_.Finish(); }
 
   // Begins a frame or an item. Returns the argument for the End of that frame
   // or item.

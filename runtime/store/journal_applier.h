@@ -290,7 +290,7 @@ class JournalApplier {
   std::string_view payload_;
   const records::Step* step_ = nullptr;
   const DecodedRecord* turn_ = nullptr;
-  // Used again for each step.
+  // Of Take(Step), which uses its memory again.
   DecodedRecord decoded_turn_;
 };
 

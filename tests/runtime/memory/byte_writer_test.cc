@@ -19,19 +19,20 @@ void PutInRoom(ByteWriter& writer, std::string_view bytes) {
 
 TEST(ByteWriter, WritesBehindTheBytesThatAreThere) {
   std::string out = "there ";
-  {
-    ByteWriter writer(out);
-    writer.Append("is ");
-    writer.Put('a');
-    PutInRoom(writer, " room");
-    EXPECT_EQ(writer.size(), 15u);
-  }
+  ByteWriter writer(out);
+  writer.Append("is ");
+  writer.Put('a');
+  PutInRoom(writer, " room");
+  EXPECT_EQ(writer.size(), 15u);
+  writer.Finish();
   EXPECT_EQ(out, "there is a room");
 }
 
 TEST(ByteWriter, EmptyTextsAddNothing) {
   std::string out;
-  ByteWriter(out).Append({});
+  ByteWriter writer(out);
+  writer.Append({});
+  writer.Finish();
   EXPECT_EQ(out, "");
 }
 
@@ -83,6 +84,7 @@ TEST(ByteWriter, HasTheBytesOfAString) {
         }
         ASSERT_EQ(writer.size(), expected.size()) << "seed " << seed;
       }
+      writer.Finish();
     }
     ASSERT_EQ(out, expected) << "seed " << seed;
   }

@@ -277,8 +277,12 @@ TEST(RecordTurn, HasItsItemsInOneOrder) {
   const std::string effect = turn.substr(effect_at);
   const std::string verdict("\x30\0\0\0\x0c\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 20);
   const std::string unknown("\x31\x31\x01\0\0\0\0\0", 8);
+  // A time that the World gave.
+  const std::string answer("\x10\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0", 16);
   std::string with_flags = effect;
   with_flags[2] = 1;
+  std::string flagged_answer = answer;
+  flagged_answer[2] = 1;
 
   EXPECT_EQ(RefusalOfTurn(turn), "");
   EXPECT_EQ(RefusalOfTurn(TurnOf(before + effect)), "");
@@ -286,7 +290,11 @@ TEST(RecordTurn, HasItsItemsInOneOrder) {
   EXPECT_THAT(RefusalOfTurn(TurnOf(effect + before)), EndsWith(kRule));
   EXPECT_THAT(RefusalOfTurn(TurnOf(before + unknown + effect)),
               EndsWith(kRule));
-  EXPECT_THAT(RefusalOfTurn(TurnOf(before + with_flags)), EndsWith(kRule));
+  for (const std::string& items :
+       {before + with_flags, flagged_answer + effect, before + effect + answer,
+        answer + before + effect}) {
+    EXPECT_THAT(RefusalOfTurn(TurnOf(items)), EndsWith(kRule));
+  }
   EXPECT_THAT(RefusalOfTurn(TurnOf(before + effect + verdict)),
               EndsWith(kRule));
   std::string frame_with_flags = turn;

@@ -41,9 +41,11 @@ std::string HexOf(std::string_view bytes) {
 
 std::string ItemOf(uint16_t kind, uint16_t flags, std::string_view body) {
   std::string item;
-  RecordWriter(item).Begin(kind);
+  RecordWriter writer(item);
+  writer.Begin(kind);
+  writer.Finish();
   item.append(body);
-  RecordWriter(item).End(0);
+  writer.End(0);
   item[2] = static_cast<char>(flags);
   return item;
 }
@@ -128,8 +130,10 @@ TEST_F(RecordCodec, RefusesMalformedItems) {
             "refused: the item of kind 37: a value is none of its kind's");
   // A line of the log of level 5, with a content that is a message.
   std::string line;
-  RecordWriter(line).Write(int32_t{5});
-  RecordWriter(line).Write(NewContent(ACTORD_EVENT_MESSAGE, "", "line", ""));
+  RecordWriter writer(line);
+  writer.Write(int32_t{5});
+  writer.Write(NewContent(ACTORD_EVENT_MESSAGE, "", "line", ""));
+  writer.Finish();
   EXPECT_EQ(Again(With(OneOfEachKind(), ItemOf(40, 0, line))),
             "refused: the item of kind 40: its content is of another kind");
 }
