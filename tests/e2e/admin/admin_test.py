@@ -103,4 +103,4 @@ class AdminTest(EmptyCase):
             self.assertIn(f"cannot listen on {address}", refused.stderr)
         open_daemon = self.start_daemon("--admin-listen", "0.0.0.0:0",
                                         "--admin-insecure-listen")
-        self.assertIn("can read the state of the daemon", open_daemon.log())
+        open_daemon.wait_for_line("can read the state of the daemon")

@@ -72,8 +72,8 @@ class Descriptors(TokenCase, ConnectionsCase):
         self.assertLess(served, SERVED_SECONDS * factor)
         eventually(lambda: self.counters(later).connections_open == 3,
                    "the ends of the others")
-        self.assertIn("the free descriptors are the reserve of "
-                      "connections.reserved_descriptors", daemon.log())
+        daemon.wait_for_line("the free descriptors are the reserve of "
+                             "connections.reserved_descriptors")
 
     def test_end_among_too_many(self):
         daemon = self.start("--max-connections-per-address", "10000",
@@ -93,8 +93,8 @@ class Descriptors(TokenCase, ConnectionsCase):
                                          source_address=("127.0.0.2", 0))
         self.addCleanup(other.close)
         self.assertTrue(is_taken(other))
-        self.assertIn("connection of 127.0.0.1:", daemon.log())
-        self.assertIn("raise connections.max_per_address", daemon.log())
+        daemon.wait_for_line("connection of 127.0.0.1:")
+        daemon.wait_for_line("raise connections.max_per_address")
 
 
 class DescriptorsByAUnixSocket(Descriptors):

@@ -44,7 +44,7 @@ class FloodCase(AttackCase):
         self.assertLess(honest.longest, 1 * self.factor)
         self.assertEqual(self.cut_total(), 1)
         self.assertEqual(self.daemon.log().count(" cut: "), 1)
-        self.assertIn(reason, self.daemon.log())
+        self.daemon.wait_for_line(reason)
         self.assertLess(self.peak(), PEAK_BYTES)
         self.check_memory_comes_back()
         return processor

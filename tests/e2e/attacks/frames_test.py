@@ -36,8 +36,7 @@ class Frames(FloodCase):
         """gRPC would keep the answers that nobody reads."""
         [cut] = self.check("pings", peak_bytes=32 * MIB)
         self.assertIsNotNone(cut)
-        self.assertIn("bytes that are neither a call nor a message",
-                      self.daemon.log())
+        self.daemon.wait_for_line("bytes that are neither a call nor a message")
 
     def test_settings_are_harmless(self):
         """gRPC stops reading while too many acknowledgements are unsent."""
@@ -46,8 +45,7 @@ class Frames(FloodCase):
     def test_empty_data_is_cut(self):
         [cut] = self.check("empty_data", peak_bytes=32 * MIB)
         self.assertIsNotNone(cut)
-        self.assertIn("bytes that are neither a call nor a message",
-                      self.daemon.log())
+        self.daemon.wait_for_line("bytes that are neither a call nor a message")
 
     def test_paced_resets_are_harmless(self):
         self.check("rapid_reset", pause=PAUSE_SECONDS)
@@ -64,7 +62,7 @@ class Frames(FloodCase):
         self.assertGreater(len(cuts), 8)
         eventually(lambda: self.cut_total() > 8, "the cuts")
         # Lines about cuts are spaced, so the log need not name each address.
-        self.assertRegex(self.daemon.log(), r"127\.0\.0\.[1-4]:\d+ cut: ")
+        self.daemon.wait_for_match(r"127\.0\.0\.[1-4]:\d+ cut: ")
 
 
 class FramesOverAUnixSocket(Frames):

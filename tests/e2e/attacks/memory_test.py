@@ -87,8 +87,8 @@ class MemoryLow(AttackCase):
         eventually(lambda: self.is_taken(actor), "room for new processes")
         record(self, f"refused after {taken} messages of 1 MiB; new work was taken "
                f"{time.monotonic() - started:.2f} s after they were freed")
-        self.assertIn("memory is low: ", daemon.log())
-        self.assertIn("memory is no longer low: ", daemon.log())
+        daemon.wait_for_line("memory is low: ")
+        daemon.wait_for_line("memory is no longer low: ")
 
     def is_taken(self, actor):
         try:

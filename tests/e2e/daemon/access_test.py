@@ -246,7 +246,7 @@ class OwnUser(TokenCase):
         pid = actor.submit("counter", b"1")
         actor.terminate(pid)
         eventually(lambda: "audit: Terminate" in daemon.log(), "the audit line")
-        self.assertIn("by the daemon's own user (admin): done", daemon.log())
+        daemon.wait_for_line("by the daemon's own user (admin): done")
         # A token that is presented counts, also a weak one or a wrong one.
         weak = self.connect_with(daemon, self.viewer)
         weak.status()

@@ -184,7 +184,7 @@ class Reports(EmptyCase):
         daemon.signal(signal.SIGHUP)
         eventually(lambda: self.hears("RELOADING=1"), "RELOADING")
         eventually(lambda: self.hears("READY=1"), "the end of the reload")
-        self.assertIn("max_processes = 2000", daemon.log())
+        daemon.wait_for_line("max_processes = 2000")
         daemon.signal(signal.SIGTERM)
         eventually(lambda: self.hears("STOPPING=1"), "STOPPING")
         extension = next(line for line in self.heard if line.startswith("EXTEND"))

@@ -34,11 +34,6 @@ def others(actor, metadata=()):
     return [one for one in clients(actor, metadata).clients if not one.is_own]
 
 
-def wait_for_line(daemon, line):
-    """The log is written by a thread of its own."""
-    eventually(lambda: line in daemon.log(), line)
-
-
 def watch(actor, metadata=()):
     """A stream that stays open; returns it when the daemon has begun it."""
     stream = actor.stub.WatchProcesses(watch_pb2.WatchProcessesRequest(),
@@ -146,8 +141,8 @@ class Tcp(DaemonCase):
         self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAVAILABLE)
         eventually(lambda: all(one.connection != known.connection
                                for one in others(self.actor)), "its end")
-        wait_for_line(self.daemon, f"connection {known.connection} of "
-                                   f"{known.address} cut: a client at ")
+        self.daemon.wait_for_line(f"connection {known.connection} of "
+                                  f"{known.address} cut: a client at ")
         self.assertEqual(self.actor.status().counters.connections_cut_total, 1)
         # The client may come again.
         self.assertEqual(other.run("echo", b"1").result.data, b"1")
@@ -236,9 +231,9 @@ class UnixSockets(DaemonCase):
             for _ in streams[0]:
                 pass
         self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAVAILABLE)
-        wait_for_line(self.local, f"connection {first.connection} of "
-                                  f"unix:{first.connection} (uid {os.getuid()}, "
-                                  f"pid {os.getpid()}) cut: a client at ")
+        self.local.wait_for_line(f"connection {first.connection} of "
+                                 f"unix:{first.connection} (uid {os.getuid()}, "
+                                 f"pid {os.getpid()}) cut: a client at ")
         # The other one goes on.
         tcp.submit("probe", method="idle")
         next(streams[1])
@@ -315,10 +310,10 @@ class Tokens(TokenCase):
         eventually(lambda: not others(actor, bearer(admin)), "its end")
         other.close()
         who = f"root (token {admin[4:12]}, admin)"
-        wait_for_line(daemon, f"connection {known.connection} of "
-                              f"{known.address} cut: {who} asked for it")
-        wait_for_line(daemon, f"audit: CutClient {{connection: {known.connection}}} "
-                              f"by {who}: done")
+        daemon.wait_for_line(f"connection {known.connection} of "
+                             f"{known.address} cut: {who} asked for it")
+        daemon.wait_for_line(f"audit: CutClient {{connection: {known.connection}}} "
+                             f"by {who}: done")
         # To list is no deed.
         self.assertNotIn("audit: ListClients", daemon.log())
 

@@ -244,8 +244,8 @@ class Addresses(ConfigCase):
         daemon = self.start_daemon()
         with socket.create_connection(("127.0.0.1", daemon.port), 5):
             pass
-        self.assertIn(f"serves on 127.0.0.1:{daemon.port}", daemon.log())
-        self.assertIn('server.listen = ["127.0.0.1:0"] (--listen)', daemon.log())
+        daemon.wait_for_line(f"serves on 127.0.0.1:{daemon.port}")
+        daemon.wait_for_line('server.listen = ["127.0.0.1:0"] (--listen)')
 
     def test_port_file_goes_with_the_daemon(self):
         daemon = self.start_daemon()

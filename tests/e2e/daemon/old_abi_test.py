@@ -83,7 +83,7 @@ class OldAbi(EmptyCase):
             self.assertEqual(eventually(look, "the end of the tour")["wrong"], "")
         except TimeoutError:
             self.fail(self.state(pid))
-        self.assertIn("old commands are ready", self.daemon.log())
+        self.daemon.wait_for_line("old commands are ready")
 
     def test_it_can_refuse_to_start(self):
         self.assert_refused(lambda: self.actor.submit("old.ledger", b"refuse"),

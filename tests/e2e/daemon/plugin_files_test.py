@@ -68,8 +68,8 @@ class Overwritten(EmptyCase):
 
     def test_cache_that_cannot_be_used_is_logged(self):
         daemon, _ = self.serve("--plugin-cache", "/proc/actord")
-        self.assertRegex(daemon.log(), "warning .*plugins are copied to memory, "
-                         "because plugins.cache cannot be used: /proc/actord: ")
+        daemon.wait_for_match("warning .*plugins are copied to memory, "
+                              "because plugins.cache cannot be used: /proc/actord: ")
 
     def test_copies_are_private(self):
         cache = self.directory / "cache"
@@ -139,9 +139,8 @@ class Listed(DaemonCase):
                          digest_of(places.PLUGINS / "echo.so"))
         self.assertEqual(plugins["builtin"].sha256, "")
         for path in places.PLUGINS.glob("*.so"):
-            self.assertRegex(self.daemon.log(),
-                             f"info .*loaded from .*/{path.name}, "
-                             f"SHA-256 {digest_of(path)}")
+            self.daemon.wait_for_match(f"info .*loaded from .*/{path.name}, "
+                                       f"SHA-256 {digest_of(path)}")
         self.assert_serves()
 
 

@@ -134,8 +134,8 @@ class Misbehaving(DaemonCase):
         outcome = self.actor.run("rule_breaker", method="close")
         self.assertEqual(outcome.WhichOneof("end"), "result", outcome)
         self.assert_serves()
-        self.assertIn("thrown in Close", self.daemon.log())
-        self.assertIn("left close", self.daemon.log())
+        self.daemon.wait_for_line("thrown in Close")
+        self.daemon.wait_for_line("left close")
 
     def test_exception_in_a_handler_completes_the_yield(self):
         for method, message in (("handler", b"thrown in a handler"),

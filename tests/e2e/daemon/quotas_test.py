@@ -397,4 +397,4 @@ class Processes(Quotas):
         for quota in ("requests-per-second", "processes"):
             daemon = self.start_daemon(f"--quota-{quota}", "1")
             self.connect(daemon)
-            self.assertIn("quotas limit nobody", daemon.log())
+            daemon.wait_for_line("quotas limit nobody")

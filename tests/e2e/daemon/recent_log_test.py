@@ -30,7 +30,7 @@ class RecentLog(CliCase):
         eventually(lambda: "nobody is hurt" in self.daemon.log(), "the line")
         lines = self.json("logs")
         for line in lines:
-            self.assertIn(line["text"], self.daemon.log())
+            self.daemon.wait_for_line(line["text"])
         self.assertIn(" serves on ", " ".join(self.texts("--level", "info")))
         [warning] = [line for line in lines if "a split tank" in line["text"]]
         self.assertEqual(warning["level"], "WARNING")

@@ -82,8 +82,7 @@ class Drain(ShutdownCase):
         self.assertEqual({failure_name(outcome) for outcome in outcomes[10:]},
                          {"CANCELLED"})
         self.assertEqual(self.daemon.wait(), 0)
-        self.assertIn("20 processes ended in time, 0 had to be forced",
-                      self.daemon.log())
+        self.daemon.wait_for_line("20 processes ended in time, 0 had to be forced")
 
     def test_many_processes_are_drained(self):
         items = self.directory / "items.jsonl"
@@ -216,7 +215,7 @@ class Drain(ShutdownCase):
         self.connect(daemon).submit("probe.cancel", method="stubborn")
         daemon.signal(signal.SIGTERM)
         self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
-        self.assertIn("1 had to be forced", daemon.log())
+        daemon.wait_for_line("1 had to be forced")
 
     def test_client_that_only_watches_does_not_hold_the_end_up(self):
         watch = self.actor.channel.unary_stream("/grpc.health.v1.Health/Watch")
@@ -279,8 +278,7 @@ class Hurry(ShutdownCase):
         daemon.signal(signal.SIGTERM)
         self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
         self.assertLess(time.monotonic() - started, within_seconds)
-        self.assertIn("exiting although 1 steps or commands have not returned",
-                      daemon.log())
+        daemon.wait_for_line("exiting although 1 steps or commands have not returned")
 
     def test_step_that_does_not_return_is_left_behind(self):
         daemon = self.stuck_daemon("--force-timeout", "300ms")
@@ -289,8 +287,7 @@ class Hurry(ShutdownCase):
     def test_step_that_does_not_return_is_named(self):
         daemon = self.stuck_daemon("--force-timeout", "1s")
         self.assert_leaves_it_behind(daemon, within_seconds=20)
-        self.assertIn("probe.blocking does not return from its step",
-                      daemon.log())
+        daemon.wait_for_line("probe.blocking does not return from its step")
 
     def test_steps_and_commands_have_the_same_time_to_return(self):
         daemon = self.stuck_daemon("--force-timeout", "2s")
@@ -305,7 +302,7 @@ class Hurry(ShutdownCase):
         self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
         # Both were waited for to the end: the deadline of the program, a second
         # later, did not have to come.
-        self.assertIn("exiting although 2 steps or commands", daemon.log())
+        daemon.wait_for_line("exiting although 2 steps or commands")
 
     def test_step_that_does_not_return_holds_no_answer_up(self):
         daemon = self.stuck_daemon("--force-timeout", "300ms")
@@ -323,8 +320,8 @@ class Hurry(ShutdownCase):
                     kind, method="stubborn" if kind != "counter" else "")
                 daemon.signal(signal.SIGTERM)
                 self.assertEqual(daemon.wait(), status)
-                self.assertIn("exiting although gRPC or a plugin has not "
-                              "finished", daemon.log())
+                daemon.wait_for_line("exiting although gRPC or a plugin has not "
+                                     "finished")
 
     def test_third_signal_exits_on_the_spot(self):
         daemon = self.stuck_daemon("--force-timeout", "1h")

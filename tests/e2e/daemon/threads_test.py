@@ -131,9 +131,8 @@ class NoThreadLater(ThreadsCase):
         daemon, _ = self.blocked()
         daemon.signal(signal.SIGTERM)
         self.assertEqual(daemon.wait(), DRAIN_RAN_OUT)
-        self.assertIn("exiting although 2 steps", daemon.log())
-        self.assertIn("that runs workers: Resource temporarily unavailable",
-                      daemon.log())
+        daemon.wait_for_line("exiting although 2 steps")
+        daemon.wait_for_line("that runs workers: Resource temporarily unavailable")
 
     def test_sigterm_drains_what_returns(self):
         daemon, _ = self.blocked("1h", exit_status=CLEAN)
@@ -143,8 +142,8 @@ class NoThreadLater(ThreadsCase):
         self.assertEqual(daemon.wait(), CLEAN)
         # Processes that ended before the drain began are not counted. Without
         # threads gRPC does not always finish its own shutdown.
-        self.assertRegex(daemon.log(), "ended: [0-2] processes ended "
-                         "in time, 0 had to be forced|exiting although gRPC")
+        daemon.wait_for_match("ended: [0-2] processes ended "
+                              "in time, 0 had to be forced|exiting although gRPC")
 
     def test_both_modes_of_shutdown_are_answered(self):
         for mode in (status_pb2.ShutdownRequest.MODE_DRAIN,

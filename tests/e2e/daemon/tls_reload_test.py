@@ -52,7 +52,7 @@ class Reload(TlsCase):
                    "the new certificate")
         self.assert_logs(daemon, "TLS reloaded: tls.certificate is of "
                                  "CN=renewed, valid until ")
-        self.assertIn(f"SHA-256 {fingerprint(renewed)}", daemon.log())
+        daemon.wait_for_line(f"SHA-256 {fingerprint(renewed)}")
         self.assertEqual(self.connected(daemon).run("echo", b"1").result.data,
                          b"1")
         # The old connection has not noticed.

@@ -204,8 +204,7 @@ class Declined(UpgradeCase):
         self.assertEqual(self.version("3")[1].processes_to_come, 0)
         self.assertEqual(
             self.actor.status().counters.upgrades_declined_total, 1)
-        self.assertRegex(self.daemon.log(),
-                         "ledger.*version 1.*version 3.*cannot read version 1")
+        self.daemon.wait_for_match("ledger.*version 1.*version 3.*cannot read version 1")
         # The next one can.
         self.install("versions_2")
         self.actor.load_plugin("versions_2.so")

@@ -59,7 +59,7 @@ class Backup(StoreCase):
             value = self.value(pid)
             self.assertGreaterEqual(value, before[i])
             self.assertLessEqual(value, after[i])
-        self.assertRegex(self.daemon.log(), "created the store in .* from the backup")
+        self.daemon.wait_for_match("created the store in .* from the backup")
         # It is a store like any other, and its PIDs are new.
         incarnation = json.loads(self.actorctl(
             "ps", "-o", "json").stdout)[0]["pid"].split(".")[1]

@@ -57,8 +57,7 @@ class EndDurable(StoreCase):
         pid = self.counter(5)
         self.daemon.stop()
         self.daemon = self.start_daemon("--store", self.store, plugins=False)
-        self.assertIn("1 processes of the store are in quarantine",
-                      self.daemon.log())
+        self.daemon.wait_for_line("1 processes of the store are in quarantine")
         report = self.shutdown("--end-durable", "--deadline", "1h")
         self.assertEqual(report["kept_count"], 0)
         self.start()

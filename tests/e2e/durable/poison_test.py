@@ -74,8 +74,7 @@ class Poison(CrashCase):
                          f"process {pid} .* ended the daemon 1 times")
         self.assertRegex(self.crash_at_the_start(), "ended the daemon 2 times")
         self.serve_again()
-        self.assertRegex(self.daemon.log(),
-                         f"process {pid} of type crasher is in quarantine")
+        self.daemon.wait_for_match(f"process {pid} of type crasher is in quarantine")
 
 
 if __name__ == "__main__":

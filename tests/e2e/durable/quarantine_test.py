@@ -46,10 +46,9 @@ class Quarantine(CliCase):
         self.assertEqual(self.daemon.stop(), 0)
         (self.plugins / "counter.so").unlink()
         self.start()
-        self.assertRegex(self.daemon.log(),
-                         "2 processes of the store are in quarantine: no plugin "
-                         "has process type counter; load plugin counter "
-                         r"\d+\.\d+\.\d+, which has run it")
+        self.daemon.wait_for_match("2 processes of the store are in quarantine: no plugin "
+                                   "has process type counter; load plugin counter "
+                                   r"\d+\.\d+\.\d+, which has run it")
         self.actor.send(first, "add", b"2")
         self.assert_refused(lambda: self.actor.call(first, "get"),
                             code=grpc.StatusCode.FAILED_PRECONDITION,

@@ -38,7 +38,7 @@ class Store(StoreCase):
         self.assertEqual(self.value("@visits"), 12)
         self.assertEqual([name.pid for name in self.actor.names().names], [pid])
         self.assertEqual(self.actor.process(pid).process_type, "counter")
-        self.assertRegex(self.daemon.log(), "opened the store .* incarnation 2")
+        self.daemon.wait_for_match("opened the store .* incarnation 2")
 
     def test_type_decides_unless_the_client_does(self):
         self.start()
@@ -60,7 +60,7 @@ class Store(StoreCase):
         pid = self.counter(5)
         volatile = self.actor.submit("counter", b"5", durability=VOLATILE)
         self.assertEqual(self.daemon.stop(), 0)
-        self.assertIn("1 processes ended in time", self.daemon.log())
+        self.daemon.wait_for_line("1 processes ended in time")
         self.start()
         self.assertEqual(self.value(pid), 5)
         with self.assertRaises(grpc.RpcError):

@@ -102,7 +102,7 @@ class Trees(TreeCase):
         kept = self.running("@top")["kept"]["pid"]
         # Not 75, which would mean that a child was terminated.
         self.assertEqual(self.daemon.stop(), 0)
-        self.assertIn("mourner v ends", self.daemon.log())
+        self.daemon.wait_for_line("mourner v ends")
         self.start()
         self.assertEqual(self.actor.process("@top").pid, top)
         self.assertEqual(self.running("@top")["kept"]["pid"], kept)
@@ -164,8 +164,7 @@ class BootTree(TreeCase):
             self.assertEqual({each["state"] for each in self.children().values()},
                              {"running"})
             self.assertEqual(self.state(), "BOOT_TREE_CONTINUED")
-            self.assertIn("the boot tree goes on from the store",
-                          self.daemon.log())
+            self.daemon.wait_for_line("the boot tree goes on from the store")
             self.assertEqual(self.value("@a"), 7)
             self.assertEqual(self.live(), 3)
         # Without the file the tree is a process like the others.
@@ -183,8 +182,8 @@ class BootTree(TreeCase):
         self.write(child("b", name="b"))
         self.assertEqual(self.boot(), old)
         self.assertEqual(self.state(), "BOOT_TREE_DIFFERS")
-        self.assertRegex(self.daemon.log(), "warning.* the file differs from .*"
-                                            "actord --boot-tree-replace")
+        self.daemon.wait_for_match("warning.* the file differs from .*"
+                                   "actord --boot-tree-replace")
         self.assertEqual(self.running().keys(), {"a", "v"})
         self.kill()
         new = self.boot("--boot-tree-replace")

@@ -82,7 +82,7 @@ class Versions(CliCase):
         # Nobody needs version 1 any more.
         self.restart("2", "--store-keep-plugins", "0")
         self.assertFalse(self.kept("1").exists())
-        self.assertRegex(self.daemon.log(), "removed the file of plugin books 1")
+        self.daemon.wait_for_match("removed the file of plugin books 1")
         self.assertTrue(self.kept("2").exists())
         self.assertEqual(self.notes(page), "2|1:hello 1:by 1 2:more ")
         self.assertEqual(self.notes(story), "2|1:hello 1:by 1 2:more ")
@@ -115,9 +115,9 @@ class Versions(CliCase):
         self.assertNotIn("loaded from", self.daemon.log())
         self.install("2")
         self.actor.load_plugin("books.so")
-        self.assertIn(
+        self.daemon.wait_for_line(
             f"plugin books 1 loaded from {self.kept('1')}, because processes of "
-            "the store are of this version", self.daemon.log())
+            "the store are of this version")
         eventually(lambda: not self.json("quarantine", "list"), "their return")
         for pid in pids:
             self.actor.send(pid, "note", b"more")
@@ -146,9 +146,8 @@ class Versions(CliCase):
         verified = self.actorctl("store", "verify", self.store, status=78)
         self.assertRegex(verified.stdout, f"{kept.name} is damaged")
         self.start("2")
-        self.assertRegex(self.daemon.log(),
-                         f"(?s)version 1 of plugin books is not loaded from {kept}: "
-                         "the file is damaged.*go on with the version in force")
+        self.daemon.wait_for_match(f"(?s)version 1 of plugin books is not loaded from {kept}: "
+                                   "the file is damaged.*go on with the version in force")
         # An image is enough for the new version; a history is not.
         self.assertEqual(self.notes(page), "2|1:hello 1:by 1 ")
         self.actor.send(story, "note", b"more")

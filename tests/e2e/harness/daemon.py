@@ -87,6 +87,13 @@ class Daemon:
     def log(self):
         return self.log_path.read_text(errors="replace")
 
+    def wait_for_line(self, text):
+        """The log is written by a thread of its own, a moment after the event."""
+        eventually(lambda: text in self.log(), f"{text!r} in the log")
+
+    def wait_for_match(self, pattern):
+        eventually(lambda: re.search(pattern, self.log()), f"{pattern!r} in the log")
+
     def signal(self, number):
         self.process.send_signal(number)
         if number == signal.SIGSTOP:

@@ -47,7 +47,7 @@ class Failures(FailureCase):
         self.assertEqual(self.output("failures", "-o", "name"), pid + "\n")
         line = rf"process {pid} \(probe @tanks/1\) failed: EXCEPTION, INTERNAL: "
         eventually(lambda: "failed: EXCEPTION" in self.daemon.log(), "the line")
-        self.assertRegex(self.daemon.log(), line + ".*split tank")
+        self.daemon.wait_for_match(line + ".*split tank")
         described = self.output("describe", pid)
         self.assertRegex(described, r"State: +FAILED")
         self.assertRegex(described, r"Text: +.*split tank")
@@ -87,8 +87,7 @@ class Failures(FailureCase):
         [failure] = self.failures()
         self.assertEqual(failure["parent_pid"], parent)
         self.assertEqual(failure["failure"]["reason"], "INIT_REFUSED")
-        self.assertIn(f"(probe, parent {parent}) failed: INIT_REFUSED",
-                      self.daemon.log())
+        self.daemon.wait_for_line(f"(probe, parent {parent}) failed: INIT_REFUSED")
         self.assert_complains(FAILED, "INIT_REFUSED", "await", failure["pid"])
 
     def test_ends_that_somebody_asked_for_are_no_failures(self):

@@ -145,7 +145,7 @@ class NoLifeLimits(DaemonCase):
 
     def test_a_type_that_no_plugin_has_is_warned_of(self):
         daemon = self.start_daemon("--max-processes-per-type", "ghost 1")
-        self.assertIn('no plugin has the process type "ghost"', daemon.log())
+        daemon.wait_for_line('no plugin has the process type "ghost"')
 
 
 class Flood(DaemonCase):

@@ -244,7 +244,7 @@ class Boot(EmptyCase):
         boot = actor.process("@boot")
         self.assertEqual(boot.process_type, "supervisor")
         self.assertEqual(actor.process("@b").parent_pid, boot.pid)
-        self.assertIn("the boot tree has started", daemon.log())
+        daemon.wait_for_line("the boot tree has started")
 
     def test_a_tree_that_cannot_start_ends_the_daemon(self):
         done = self.run_with(self.write(
