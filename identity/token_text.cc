@@ -141,8 +141,7 @@ absl::StatusOr<std::string_view> ParseToken(std::string_view text) {
   if (!IsTokenId(id) || text[kSecretAt - 1] != '_' ||
       !IsOf(secret, kSecretAlphabet) || text[kChecksumAt - 1] != '_' ||
       !IsOf(checksum, kHexAlphabet)) {
-    return absl::InvalidArgumentError(
-        "the token has a character that cannot stand there");
+    return absl::InvalidArgumentError("the token has an invalid character");
   }
   const bool is_canonical =
       kSecretAlphabet.find(secret.back()) % kLastCharacterStep == 0;

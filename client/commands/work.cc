@@ -297,8 +297,9 @@ void AddWork(CLI::App& app, Action& chosen) {
       ->type_name("N")
       ->capture_default_str();
   command
-      ->add_option("--count", options->count,
-                   "End after N answered tasks [no limit]")
+      ->add_option(
+          "--count", options->count,
+          "End with status 0 after N tasks, failed ones included [no limit]")
       ->type_name("N");
   command
       ->add_option("--content-type", options->content_type,

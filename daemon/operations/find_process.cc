@@ -10,7 +10,7 @@ namespace actord::daemon {
 
 namespace {
 
-// For the end of a message: how to name a process of another owner that holds
+// For the end of a message: how to reach a process of another owner that holds
 // the name. "": none does, or the call does not see it.
 std::string OfOtherOwners(const runtime::Runtime& runtime, const Access& access,
                           const std::string& name) {
@@ -20,8 +20,16 @@ std::string OfOtherOwners(const runtime::Runtime& runtime, const Access& access,
   for (const auto& entry :
        runtime.ListNames(name, 0, kMostNames, access.sees()).names) {
     if (entry.name != name) continue;
+    if (entry.owner == runtime::Owner::kNobody) {
+      return absl::StrCat("; a process without an owner has this name: @", name,
+                          "@");
+    }
     const std::string owner(labels.NameOf(entry.owner));
-    if (owner.empty()) continue;
+    if (owner.empty()) {
+      return absl::StrCat("; process ", runtime::FormatPid(entry.pid),
+                          " of an owner has this name, and only its PID "
+                          "reaches it, because auth.tokens is not set");
+    }
     return absl::StrCat("; the owner ", owner, " has a process of this name: @",
                         name, "@", owner);
   }
@@ -47,9 +55,8 @@ absl::StatusOr<runtime::Pid> ResolveOrSuggest(const runtime::Runtime& runtime,
   if (pid.ok()) return pid;
   const std::optional<runtime::Owner> owner =
       address.owner ? access.FindOwner(*address.owner) : access.owner();
-  if (!owner) return pid;
   std::string meant = OfOtherOwners(runtime, access, address.name);
-  if (meant.empty()) {
+  if (meant.empty() && owner) {
     meant = identity::DidYouMean(address.name,
                                  runtime.NamesNear(address.name, *owner));
   }

@@ -26,8 +26,8 @@ absl::StatusOr<std::unique_ptr<ClosedJournal>> ClosedJournal::Open(
         files.List(absl::StrCat(directory, "/journal"));
     // An interrupted backup has the folder, and nothing in it.
     if (absl::IsNotFound(names.status()) || (names.ok() && names->empty())) {
-      return absl::NotFoundError(
-          absl::StrCat(directory, " is no store of actord: it has no META-0"));
+      return absl::NotFoundError(absl::StrCat(
+          directory, " is not a store of actord: it has no META-0"));
     }
   } else if (!meta.ok()) {
     return meta.status();

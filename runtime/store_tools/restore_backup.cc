@@ -92,7 +92,8 @@ absl::StatusOr<BackupManifest> ReadManifest(const std::string& backup,
                          OpenMode::kRead);
   if (absl::IsNotFound(file.status())) {
     return absl::NotFoundError(absl::StrCat(
-        backup, " is no complete backup, or does not exist: there is no file ",
+        backup,
+        " is not a complete backup, or does not exist: there is no file ",
         ToAbsl(kManifestName),
         " in it, which is written last. Use another backup"));
   }

@@ -155,7 +155,7 @@ ExitStatus RunList(Invocation& invocation) {
   writer.EndPage();
   writer.Finish();
   if (result == ExitStatus::kDone) {
-    invocation.SayEmpty(writer, "there is no schedule that you may see");
+    invocation.SayEmpty(writer, "there is no schedule");
   }
   return result;
 }

@@ -213,8 +213,8 @@ At the end all files are read again, compared with their SHA-256, and checked as
 To restore: actord --restore DIR --store NEW. Keep the directory private: it holds all
 payloads.
 Exit status: 0 done, 1 failed, such as a full disk, 2 DIR is a file or not empty, 3 no
-parent of DIR, 4 not allowed, 5 no daemon, 78 the store of the daemon is damaged, so DIR is
-no reason to remove an older backup.
+parent of DIR, 4 not allowed, 5 no daemon, 78 the store of the daemon is damaged, so keep
+an older backup.
 
 Examples:
   actorctl backup /backup/$(date +%F)

@@ -21,6 +21,13 @@ except ModuleNotFoundError as error:
     raise ImportError(
         "actord needs grpcio: use /usr/bin/python3 with Debian's python3-grpcio, or "
         "pip install grpcio protobuf", name=error.name) from error
+try:
+    from actord import error_details_pb2 as _
+except ImportError as error:
+    raise ImportError(
+        "the package has no stubs, because it is the one of the sources: make one with "
+        "python3 client/python/setup.py --package DIR, and put DIR into PYTHONPATH",
+        name=error.name) from error
 
 from actord.client import Client
 from actord.errors import (ActordError, AlreadyExists, CalleeEnded, CallFailed,

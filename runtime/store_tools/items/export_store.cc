@@ -39,7 +39,7 @@ absl::Status Export(const ExportOptions& options, StateStore& state,
   }
   if (is_found || options.pid.empty()) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat("process ", FormatPid(options.pid),
-                                          " does not live in ",
+                                          " is not in ",
                                           options.store.directory));
 }
 

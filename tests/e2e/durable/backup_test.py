@@ -135,7 +135,7 @@ class Backup(StoreCase):
             self.start_daemon("--store", self.restored, "--restore", self.backup)
         (self.backup / "BACKUP").unlink()
         with self.assertRaisesRegex(RuntimeError,
-                                    "(?s)ended with 78.*no complete backup"):
+                                    "(?s)ended with 78.*not a complete backup"):
             self.start_daemon("--store", self.restored, "--restore", self.backup)
         self.assertFalse(self.restored.exists())
 

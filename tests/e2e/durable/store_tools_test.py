@@ -263,7 +263,7 @@ class StoreTools(StoreCase):
     def test_folder_without_a_store_is_refused(self):
         self.store.mkdir()
         none = self.actorctl("store", "verify", self.store, status=3)
-        self.assertIn("is no store of actord", none.stderr)
+        self.assertIn("is not a store of actord", none.stderr)
         self.assertEqual(list(self.store.iterdir()), [])
 
 

@@ -1,7 +1,6 @@
 """A store whose processes have owners, and a daemon that has no tokens any more."""
 
 from harness.case import DURABLE
-from harness.connection import refusal_of
 from harness.tokens import TokenCase
 from harness.waiting import eventually
 
@@ -25,9 +24,12 @@ class StoreOfOwners(TokenCase):
                 "not set: no call reaches their names")
         eventually(lambda: line in daemon.log(), line)
         actor = self.connect(daemon)
-        with self.assertRaises(grpc.RpcError) as caught:
-            actor.call("@jobs", "get")
-        self.assertEqual(refusal_of(caught.exception).reason, "NAME_NOT_FOUND")
+        for name in ("@jobs", "@jobs@billing"):
+            self.assert_refused(
+                lambda name=name: actor.call(name, "get"),
+                code=grpc.StatusCode.NOT_FOUND, reason="NAME_NOT_FOUND",
+                message=f"; process {self.pid} of an owner has this name, and only "
+                "its PID reaches it, because auth.tokens is not set")
         self.assertEqual(actor.call(self.pid, "get").result.data, b"5")
 
     def test_mode_off_reaches_the_name_with_its_owner(self):
@@ -39,9 +41,28 @@ class StoreOfOwners(TokenCase):
 
 class StoreOfNobody(TokenCase):
 
-    def test_start_without_tokens_is_silent(self):
-        store = ("--store", self.directory / "store")
-        daemon = self.start_daemon(*store)
+    def setUp(self):
+        super().setUp()
+        self.store = ("--store", self.directory / "store")
+        daemon = self.start_daemon(*self.store)
         self.connect(daemon).submit("counter", b"5", name="jobs", durability=DURABLE)
         daemon.stop()
-        self.assertNotIn("auth.tokens is not set", self.start_daemon(*store).log())
+
+    def test_start_without_tokens_is_silent(self):
+        daemon = self.start_daemon(*self.store)
+        self.assertNotIn("auth.tokens is not set", daemon.log())
+
+    def test_token_that_sees_all_is_told_how_to_reach_the_name(self):
+        admin = self.token("admin", name="ops")
+        client = self.token("client", name="billing")
+        daemon = self.serve(*self.store)
+        actor = self.connect_with(daemon, admin)
+        hint = "; a process without an owner has this name: @jobs@"
+        self.assert_refused(lambda: actor.call("@jobs", "get"),
+                            code=grpc.StatusCode.NOT_FOUND, reason="NAME_NOT_FOUND",
+                            message=hint)
+        self.assertEqual(actor.call("@jobs@", "get").result.data, b"5")
+        other = self.connect_with(daemon, client)
+        with self.assertRaises(grpc.RpcError) as caught:
+            other.call("@jobs", "get")
+        self.assertNotIn(hint, caught.exception.details())
