@@ -184,11 +184,10 @@ absl::StatusOr<Outcome> Runtime::Core::OutcomeNotKept(const Pid& pid,
                                                       Owner by) const {
   if (!processes.HasEnded(pid, by)) return processes.WhyNotFound(pid, by);
   if (const auto failure = failures.Find(pid, by)) return OutcomeOf(*failure);
-  return Error(
-      absl::StatusCode::kFailedPrecondition, reason::kResultNotKept,
-      absl::StrCat("process ", FormatPid(pid), ProcessTable::HasEndedFor(by),
-                   "; its result was not kept, or has been "
-                   "dropped"));
+  return Error(absl::StatusCode::kFailedPrecondition, reason::kResultNotKept,
+               absl::StrCat("process ", FormatPid(pid),
+                            " has ended; its result was not kept, or has been "
+                            "dropped"));
 }
 
 Runtime::AwaitId Runtime::Core::Await(const Pid& pid, AwaitCallback done,

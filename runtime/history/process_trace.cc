@@ -26,11 +26,7 @@ std::string PidInFields(const Pid& pid) {
   return fields.substr(kKeyAndLength);
 }
 
-std::string PidInSteps(const Pid& pid) {
-  std::string bytes;
-  RecordWriter(bytes).Write(pid);
-  return bytes;
-}
+std::string PidInSteps(const Pid& pid) { return BytesOfField(pid); }
 
 const char* TextOf(records::DropReason reason) {
   switch (reason) {
@@ -86,9 +82,7 @@ ProcessTrace::ProcessTrace(const Pid& pid, size_t max_payload_bytes)
 bool ProcessTrace::MayAnswerCall(std::string_view payload) const {
   if (calls_.size() > kSearchedCalls) return true;
   for (const auto& [call, tag] : calls_) {
-    std::string bytes;
-    RecordWriter(bytes).Write(call);
-    if (HasBytes(payload, bytes)) return true;
+    if (HasBytes(payload, BytesOfField(call))) return true;
   }
   return false;
 }

@@ -58,6 +58,15 @@ class RecordWriter {
   ByteWriter out_;
 };
 
+template <typename Field>
+std::string BytesOfField(const Field& field) {
+  std::string bytes;
+  RecordWriter writer(bytes);
+  writer.Write(field);
+  writer.Finish();
+  return bytes;
+}
+
 class RecordReader {
  public:
   static constexpr uint16_t kSkippable = 1;

@@ -191,12 +191,6 @@ bool ProcessTable::HasEnded(const Pid& pid, Owner by) const {
              slots_.At(pid.slot).generation.load(std::memory_order_acquire);
 }
 
-absl::string_view ProcessTable::HasEndedFor(Owner by) {
-  return by == Owner::kAny || by == Owner::kNobody
-             ? " has ended"
-             : " has ended, or belongs to another owner";
-}
-
 absl::Status ProcessTable::WhyNotFound(const Pid& pid, Owner by) const {
   // The same answer for every caller, so that nobody learns which processes are
   // dormant.
@@ -211,7 +205,7 @@ absl::Status ProcessTable::WhyNotFound(const Pid& pid, Owner by) const {
   }
   if (HasEnded(pid, by)) {
     return Error(absl::StatusCode::kFailedPrecondition, reason::kProcessEnded,
-                 absl::StrCat("process ", FormatPid(pid), HasEndedFor(by)));
+                 absl::StrCat("process ", FormatPid(pid), " has ended"));
   }
   const bool other_start = pid.node == node_ && pid.incarnation != incarnation_;
   return Error(

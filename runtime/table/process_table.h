@@ -127,12 +127,12 @@ class ProcessTable {
 
   // Why Find found nothing: PROCESS_ENDED if the process has lived here,
   // otherwise PROCESS_NOT_FOUND. The table does not know the owner of a process
-  // that has ended. So a client, and its processes, get the same answer for
-  // each process of this start that they do not see, also if it never was.
+  // that has ended. So a client, and its processes, get the same answer (it has
+  // ended) for each process of this start that they do not see, whether it
+  // belongs to another owner, has ended, or never was.
   absl::Status WhyNotFound(const Pid& pid, Owner by) const;
   [[nodiscard]] bool HasEnded(const Pid& pid, Owner by) const;
-  // What a message tells `by` about a process of which HasEnded is true.
-  static absl::string_view HasEndedFor(Owner by);
+
   // nullopt: no such process lives here.
   [[nodiscard]] std::optional<Owner> OwnerOf(const Pid& pid) const;
 

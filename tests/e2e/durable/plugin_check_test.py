@@ -249,7 +249,7 @@ class PluginCheck(EmptyCase):
         refused(4, "shared.so: .*writ", file=shared)
         empty = self.directory / "empty"
         empty.mkdir()
-        refused(NOT_FOUND, "no store of actord", store=empty)
+        refused(NOT_FOUND, "is not a store of actord", store=empty)
         [segment, *_] = sorted((self.store / "journal").glob("*.seg"))
         data = bytearray(segment.read_bytes())
         data[4096 + 100] ^= 1

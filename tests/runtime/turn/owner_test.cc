@@ -81,8 +81,7 @@ TEST_F(OwnerTest, ForeignProcessIsAnsweredLikeAnEndedOne) {
   const auto ended_for = [](const Pid& pid, const absl::Status& status) {
     EXPECT_THAT(status, Refused(absl::StatusCode::kFailedPrecondition,
                                 reason::kProcessEnded));
-    EXPECT_EQ(status.message(), "process " + FormatPid(pid) +
-                                    " has ended, or belongs to another owner");
+    EXPECT_EQ(status.message(), "process " + FormatPid(pid) + " has ended");
   };
   const auto call = [this](const Pid& pid, Owner by) {
     std::promise<absl::Status> answered;
