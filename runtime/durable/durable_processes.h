@@ -90,6 +90,7 @@ struct DurableState {
   std::shared_ptr<std::atomic<bool>> starting;
   // The process.spawn of a durable parent that waits for Init; empty: none.
   YieldToken spawn;
+
   // ---- For each turn.
 
   // The process has ended, but the end is not visible yet, because its record

@@ -54,7 +54,12 @@ class ByteWriter {
     if (bytes > sizeof bytes_ - collected_) Finish();
     return bytes_ + collected_;
   }
-  void Took(const char* end) { collected_ = static_cast<size_t>(end - bytes_); }
+  void Took(const char* end) {
+    ACTORD_ASSERT_HOT(
+        end >= bytes_ + collected_ && end <= bytes_ + sizeof bytes_,
+        "byte_writer.h: the place is in the room");
+    collected_ = static_cast<size_t>(end - bytes_);
+  }
 
   // The byte at this position of the string, and those after it that came
   // with the same Room. Valid until the next call.

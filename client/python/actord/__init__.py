@@ -24,6 +24,8 @@ except ModuleNotFoundError as error:
 try:
     from actord import error_details_pb2 as _
 except ImportError as error:
+    if error.name != "actord":
+        raise
     raise ImportError(
         "the package has no stubs, because it is the one of the sources: make one with "
         "python3 client/python/setup.py --package DIR, and put DIR into PYTHONPATH",

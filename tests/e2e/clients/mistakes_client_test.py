@@ -207,6 +207,16 @@ class Import(unittest.TestCase):
             "ImportError: actord needs grpcio: use /usr/bin/python3 with Debian's "
             "python3-grpcio, or pip install grpcio protobuf")
 
+    def test_of_the_sources(self):
+        sources = places.SOURCE / "client/python"
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", "import actord"], capture_output=True,
+            text=True, check=False,
+            env={**places.clean_environment(), "PYTHONPATH": str(sources)})
+        self.assertRegex(done.stderr.splitlines()[-1],
+                         r"^ImportError: the package has no stubs, .*setup\.py "
+                         "--package DIR, and put DIR into PYTHONPATH$")
+
 
 if __name__ == "__main__":
     unittest.main()
