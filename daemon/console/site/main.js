@@ -42,6 +42,7 @@ class Console extends Component {
   #samples = new Samples();
   #last = Number.NEGATIVE_INFINITY;
   #isRunning = false;
+  #asks = 0;
 
   componentDidMount() {
     addEventListener("hashchange", this.#move);
@@ -81,9 +82,10 @@ class Console extends Component {
     this.#last = performance.now();
   };
 
-  /** @param {{action: any, onDone?: () => void}} asked */
-  #askFor = (asked) => this.setState({ asked });
-  #unask = () => this.setState({ asked: null });
+  /** Each dialog is a new one: the browser may tell later that the last one was
+      closed. @param {{action: any, onDone?: () => void}} asked */
+  #askFor = (asked) => this.setState({ asked: { ...asked, number: (this.#asks += 1) } });
+  #unask = (asked) => this.setState((was) => (was.asked === asked ? { asked: null } : null));
 
   #pause = () => {
     ticker.isPaused = !ticker.isPaused;
@@ -128,7 +130,7 @@ class Console extends Component {
         <h1 id="title" tabindex="-1">${route.label}</h1>
         <${Boundary} key=${route.path + rest}><${View} app=${app} query=${query} pid=${rest} /></${Boundary}>
       </main>
-      ${asked && html`<${Ask} action=${asked.action} onDone=${asked.onDone} onClose=${this.#unask} />`}`;
+      ${asked && html`<${Ask} key=${asked.number} action=${asked.action} onDone=${asked.onDone} onClose=${() => this.#unask(asked)} />`}`;
   }
 }
 

@@ -118,3 +118,21 @@ export async function keyboardIsEnough(kit) {
   await page.keyboard.press("Escape");
   await page.getByText("It was terminated: ABORTED: at night").waitFor();
 }
+
+/** The browser tells that a dialog was closed in a later task. @param {import("./kit.mjs").Kit} kit */
+export async function dialogOpensRightAfterAnother(kit) {
+  const page = await kit.sharedPage();
+  await kit.show(page, `process/${encodeURIComponent(kit.order.pids.tree)}`);
+  const button = await page.getByRole("button", { name: "Terminate" }).elementHandle();
+  await button.click();
+  await page.getByLabel("Reason").fill("of the first one");
+  await button.evaluate((/** @type {HTMLButtonElement} */ terminate) => {
+    document.querySelector("dialog").close();
+    terminate.click();
+  });
+  await page.waitForTimeout(500);
+  assert.equal(await page.getByRole("dialog").count(), 1);
+  assert.equal(await page.getByLabel("Reason").inputValue(), "");
+  await page.keyboard.press("Escape");
+  await page.locator("dialog").waitFor({ state: "detached" });
+}
