@@ -42,7 +42,6 @@ absl::Status Daemon::Open() {
 }
 
 absl::Status Daemon::OpenAll() {
-  const bool has_port_file = !config_.port_file.empty();
   absl::Status status = deadline_.Start([this] { Expire(); });
   if (status.ok()) status = shutdown_.Start();
   if (!status.ok()) return status;
@@ -60,8 +59,8 @@ absl::Status Daemon::OpenAll() {
   auto reservation = RpcServer::Reserve(config_);
   if (!reservation.ok()) return reservation.status();
   reservation_ = *std::move(reservation);
-  // If another daemon has the address, the file may belong to that daemon.
-  if (status.ok() && has_port_file) status = RemovePortFile(config_.port_file);
+  // If another daemon has the address, the files may belong to that daemon.
+  status = RemoveOldPortFiles();
   if (status.ok()) status = StartRuntime();
   if (status.ok()) status = StartServer();
   if (status.ok() && service_reports_ != nullptr) {
@@ -76,14 +75,8 @@ absl::Status Daemon::OpenAll() {
                             absl::StrJoin(addresses(), ", "), " with ",
                             runtime_->options().workers, " workers"));
   WarnOfStrangers();
-  // The port file comes last, so that a reader of the file finds all earlier
-  // lines in the log.
-  if (has_port_file) {
-    logger_.Flush(LogWriter::kLastPatience);
-    auto file = PortFile::Write(config_.port_file, ports());
-    if (!file.ok()) return file.status();
-    port_file_ = *std::move(file);
-  }
+  status = WritePortFiles();
+  if (!status.ok()) return status;
   if (service_reports_ != nullptr) {
     service_reports_->Serving(
         absl::StrCat("serves on ", absl::StrJoin(addresses(), ", ")));

@@ -132,13 +132,21 @@ class Daemon {
   void LogPlugins();
   absl::Status StartServer();
   absl::Status StartTls();
-  // Starts the admin port, unless it is not configured.
+  // Reads or makes the key of links to yields, if it is configured.
   absl::Status OpenLinks();
+  // Starts the admin port, unless it is not configured.
   absl::Status StartAdmin();
   // The pages of the admin port, and its JSON API.
   absl::StatusOr<AdminServer::Options> AdminOptions();
   // Ends the admin port. The answers of finished calls are written first.
   void StopAdmin();
+  // Removes the port files of an earlier run.
+  absl::Status RemoveOldPortFiles();
+  // Writes the port files that are configured. That of the service comes last:
+  // its reader finds that of the admin port.
+  absl::Status WritePortFiles();
+  // Removes the port files, unless another daemon has replaced them.
+  void RemovePortFiles();
   [[nodiscard]] Heartbeat::Beat ReadBeat() const;
   [[nodiscard]] LimitWatch::Parts PartsOfLimitWatch() const;
   [[nodiscard]] HealthReport Health() const;
@@ -211,7 +219,8 @@ class Daemon {
   std::unique_ptr<AdminPages> admin_pages_;  // null: no admin port
   std::unique_ptr<JsonApi> json_api_;        // null: not configured
   std::unique_ptr<AdminServer> admin_;       // null: no admin port
-  std::unique_ptr<PortFile> port_file_;      // null: not configured
+  std::vector<int> admin_ports_;
+  std::vector<std::unique_ptr<PortFile>> port_files_;
   bool ended_ = false;                       // EndProcesses was called
 };
 

@@ -120,12 +120,9 @@ ExitStatus Daemon::Run() {
       is_stuck || (result.report.forced > 0 && !result.now) || result.has_kept;
   const ExitStatus status = ran_out_of_time ? kExitDrainTimeout : kExitClean;
   if (!is_stuck) Enter(Phase::kCalls, status);
-  // The file is removed while the port is held, so that no other daemon can
-  // have written its own file there.
-  if (port_file_ != nullptr) {
-    const absl::Status removed = port_file_->Remove();
-    if (!removed.ok()) logger_.Warning(std::string(removed.message()));
-  }
+  // The ports are still held, so no other daemon can have written its own files
+  // there.
+  RemovePortFiles();
   if (serves()) {
     service_->CloseStreams();
     std::this_thread::sleep_for(kLastAnswers);

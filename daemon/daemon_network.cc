@@ -266,6 +266,7 @@ absl::Status Daemon::StartAdmin() {
     }
     const int port = (*listener)->port();
     names.push_back(port == 0 ? address : WithPort(address, port));
+    if (port != 0) admin_ports_.push_back(port);
     if (of_links.empty() && CanBeVisited(address)) {
       of_links = absl::StrCat("http://", names.back());
     }
@@ -286,6 +287,36 @@ void Daemon::StopAdmin() {
   // In this order: the server writes the answers that the API hands over.
   if (json_api_ != nullptr) json_api_->Stop();
   if (admin_ != nullptr) admin_->Stop();
+}
+
+absl::Status Daemon::RemoveOldPortFiles() {
+  for (const std::string& path : {config_.port_file, config_.admin_port_file}) {
+    if (path.empty()) continue;
+    const absl::Status status = RemovePortFile(path);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::WritePortFiles() {
+  const std::pair<const std::string&, const std::vector<int>&> files[] = {
+      {config_.admin_port_file, admin_ports_}, {config_.port_file, ports()}};
+  for (const auto& [path, ports] : files) {
+    if (path.empty()) continue;
+    // A reader of the file finds all earlier lines in the log.
+    logger_.Flush(LogWriter::kLastPatience);
+    auto file = PortFile::Write(path, ports);
+    if (!file.ok()) return file.status();
+    port_files_.push_back(*std::move(file));
+  }
+  return absl::OkStatus();
+}
+
+void Daemon::RemovePortFiles() {
+  for (const std::unique_ptr<PortFile>& file : port_files_) {
+    const absl::Status removed = file->Remove();
+    if (!removed.ok()) logger_.Warning(std::string(removed.message()));
+  }
 }
 
 void Daemon::WarnOfStrangers() {

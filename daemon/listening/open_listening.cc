@@ -87,10 +87,18 @@ absl::Status CheckLinks(const Config& config) {
 
 // The other settings of the admin port have no effect without one.
 absl::Status CheckAdminPort(const Config& config) {
+  if (!config.admin_port_file.empty() &&
+      config.admin_port_file == config.port_file) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "admin.port_file: ", config.port_file, " is also server.port_file: "
+        "give each a file of its own"));
+  }
   if (!config.admin_listen.empty()) return absl::OkStatus();
   std::string key;
   if (config.admin_api) {
     key = "admin.api";
+  } else if (!config.admin_port_file.empty()) {
+    key = "admin.port_file";
   } else if (!config.admin_hosts.empty()) {
     key = "admin.hosts";
   } else if (!config.admin_link_url.empty()) {

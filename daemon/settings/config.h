@@ -130,6 +130,8 @@ struct Config {
 
   // Addresses of the admin port (daemon/admin/); empty: there is none.
   std::vector<std::string> admin_listen;
+  // "": none.
+  std::string admin_port_file;
   // Whether `admin_listen` may have addresses beyond this machine.
   bool admin_insecure_listen = false;
   // Host names under which clients may address it, besides its addresses.

@@ -54,9 +54,15 @@ void AddAdminKeys(std::vector<ConfigKey>& keys) {
       {"admin.listen", "admin-listen", "ADDRESS",
        "Address for /healthz, /readyz and /metrics over HTTP/1.1, "
        "host:port or unix:PATH; port 0 picks a free port, which the log "
-       "names. The admin port has no TLS, so an address that other machines "
-       "reach needs admin.insecure_listen. Empty: there is no admin port."},
+       "and admin.port_file name. The admin port has no TLS, so an address "
+       "that other machines reach needs admin.insecure_listen. Empty: there is "
+       "no admin port."},
       ListenCodec{}, ACTORD_MEMBER(admin_listen)));
+  keys.push_back(Single({"admin.port_file", "admin-port-file", "PATH",
+                         "File to which actord writes the port of each TCP "
+                         "address of admin.listen, one a line, once it serves, "
+                         "and before it writes server.port_file."},
+                        TextCodec{}, ACTORD_MEMBER(admin_port_file)));
   keys.push_back(
       Flag({"admin.insecure_listen", "admin-insecure-listen", "[BOOL]",
             "Whether admin.listen may have addresses that other machines "

@@ -105,10 +105,23 @@ TEST(OpenListening, SettingsOfTheAdminPortNeedAPort) {
     EXPECT_TRUE(CheckOpenListening(config).ok()) << key;
   };
   check([](Config& config) { config.admin_api = true; }, "admin.api");
+  check([](Config& config) { config.admin_port_file = "/run/a"; },
+        "admin.port_file");
   check([](Config& config) { config.admin_hosts = {"a.example"}; },
         "admin.hosts");
   check([](Config& config) { config.admin_link_url = "https://a.example"; },
         "admin.link_url");
+}
+
+TEST(OpenListening, PortFilesAreTwoFiles) {
+  Config config = Listening({});
+  config.admin_listen = {"127.0.0.1:2"};
+  config.port_file = "/run/a";
+  config.admin_port_file = "/run/b";
+  EXPECT_TRUE(CheckOpenListening(config).ok());
+  config.admin_port_file = "/run/a";
+  EXPECT_THAT(std::string(CheckOpenListening(config).message()),
+              HasSubstr("admin.port_file: /run/a is also server.port_file"));
 }
 
 TEST(OpenListening, LinksNeedAnAddressThatPeopleCanVisit) {

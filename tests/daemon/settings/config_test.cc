@@ -38,6 +38,7 @@ const std::map<std::string, Sample>& Samples() {
       {"server.max_connection_age", {{"1h"}, "\"1h\""}},
       {"server.insecure_listen", {{"true"}, "true"}},
       {"admin.listen", {{"[::1]:1", "unix:/a"}, "[\"[::1]:1\", \"unix:/a\"]"}},
+      {"admin.port_file", {{"/run/actord/admin"}, "\"/run/actord/admin\""}},
       {"admin.insecure_listen", {{"true"}, "true"}},
       {"admin.hosts", {{"actord.example"}, "[\"actord.example\"]"}},
       {"admin.api", {{"true"}, "true"}},

@@ -69,6 +69,18 @@ class AdminTest(EmptyCase):
             self.assertEqual(get(port, "/readyz")[0], 200)
         self.assertEqual(states(), hang)
 
+    def test_port_file_goes_with_the_daemon(self):
+        path = self.directory / "admin"
+        path.write_text("1\n")
+        daemon = self.start_daemon("--admin-listen", "127.0.0.1:0",
+                                   "--admin-listen", f"unix:{self.directory / 'a'}",
+                                   "--admin-port-file", path)
+        port = int(path.read_text())
+        self.assertEqual(port, admin_port(daemon))
+        self.assertEqual(get(port, "/healthz")[0], 200)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertFalse(path.exists())
+
     def test_only_the_daemons_own_hosts_are_served(self):
         sock = self.directory / "admin.sock"
         daemon = self.start_daemon(
