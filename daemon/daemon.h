@@ -221,7 +221,7 @@ class Daemon {
   std::unique_ptr<AdminServer> admin_;       // null: no admin port
   std::vector<int> admin_ports_;
   std::vector<std::unique_ptr<PortFile>> port_files_;
-  bool ended_ = false;                       // EndProcesses was called
+  bool ended_ = false;  // EndProcesses was called
 };
 
 }  // namespace actord::daemon

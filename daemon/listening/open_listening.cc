@@ -89,9 +89,10 @@ absl::Status CheckLinks(const Config& config) {
 absl::Status CheckAdminPort(const Config& config) {
   if (!config.admin_port_file.empty() &&
       config.admin_port_file == config.port_file) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "admin.port_file: ", config.port_file, " is also server.port_file: "
-        "give each a file of its own"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("admin.port_file: ", config.port_file,
+                     " is also server.port_file: "
+                     "give each a file of its own"));
   }
   if (!config.admin_listen.empty()) return absl::OkStatus();
   std::string key;
