@@ -52,7 +52,8 @@ Requests::Requests(Invocation& invocation, const RequestOptions& options)
                                       .call_timeout = kDefaultCallTimeout,
                                       .deadline = invocation.deadline(),
                                       .max_retries = 0,
-                                      .keep_order = false}));
+                                      .keep_order = false,
+                                      .streams_submits = false}));
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "client/bulk/call_window.h"
 #include "client/bulk/ordered_sends.h"
+#include "client/bulk/streamed_submits.h"
 #include "client/calls/connection.h"
 #include "client/calls/error.h"
 #include "client/calls/mutex.h"
@@ -66,6 +67,10 @@ class RpcCall final : public WindowedCall {
     if (context_) context_->TryCancel();
   }
 
+  [[nodiscard]] const Request& request() const { return request_; }
+  // The answer that came another way.
+  void SetResponse(Response response) { response_ = std::move(response); }
+
   void Over(const absl::Status& status) override {
     {
       // The context shares ownership of the channel and must release it before
@@ -91,6 +96,37 @@ class RpcCall final : public WindowedCall {
   std::optional<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
 };
 
+using SubmitCall = RpcCall<v1::SubmitRequest, v1::SubmitResponse>;
+
+// A submission over a stream, or by its call.
+class StreamedSubmit final : public WindowedCall {
+ public:
+  StreamedSubmit(StreamedSubmits& stream, std::shared_ptr<SubmitCall> call)
+      : stream_(stream), call_(std::move(call)) {}
+
+  void Start(std::function<void(absl::Status)> finished) override {
+    stream_.Start(
+        call_->request(),
+        [this, finished](absl::StatusOr<v1::SubmitResponse> answer) {
+          const absl::Status status = answer.status();
+          if (status.ok()) call_->SetResponse(*std::move(answer));
+          finished(status);
+        },
+        [this, finished] { call_->Start(finished); });
+  }
+
+  void Cancel() override {
+    stream_.Cancel();
+    call_->Cancel();
+  }
+
+  void Over(const absl::Status& status) override { call_->Over(status); }
+
+ private:
+  StreamedSubmits& stream_;
+  const std::shared_ptr<SubmitCall> call_;
+};
+
 absl::Duration Left(absl::Duration timeout, absl::Time start) {
   return std::max(absl::ZeroDuration(), timeout - (absl::Now() - start));
 }
@@ -103,6 +139,8 @@ struct Bulk::Core {
         await_stub(
             v1::ActorService::NewStub(OpenChannel(connection->endpoint))),
         options(with),
+        submits(connection->endpoint, *connection->actors,
+                {.patience = with.call_timeout, .deadline = with.deadline}),
         awaits({.window = with.await_window, .max_retries = 0}),
         calls({.window = with.window, .max_retries = with.max_retries}),
         sends(connection->endpoint, *connection->actors,
@@ -146,8 +184,10 @@ struct Bulk::Core {
   // with release; WaitUntilIdle reads it with acquire. So a pass over the
   // windows that sees the number unchanged has missed none.
   std::atomic<uint64_t> added{0};
-  // The windows are destroyed before the stubs, and `sends` first, because it
-  // may add calls. ~Bulk has waited until all are idle: a Done may add to any.
+  // The windows are destroyed before `submits` and the stubs, and `sends`
+  // first, because it may add calls. ~Bulk has waited until all are idle: a
+  // Done may add to any.
+  StreamedSubmits submits;
   CallWindow awaits;
   CallWindow calls;
   OrderedSends sends;
@@ -166,8 +206,14 @@ void Bulk::Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done) {
       [stub = core_->connection->actors.get()](auto... arguments) {
         stub->async()->Submit(std::move(arguments)...);
       };
-  core_->calls.Add(core_->MakeCall(method, core_->options.call_timeout,
-                                   std::move(request), std::move(done)));
+  std::shared_ptr<SubmitCall> call = core_->MakeCall(
+      method, core_->options.call_timeout, std::move(request), std::move(done));
+  if (core_->options.streams_submits) {
+    core_->calls.Add(
+        std::make_shared<StreamedSubmit>(core_->submits, std::move(call)));
+  } else {
+    core_->calls.Add(std::move(call));
+  }
   core_->Added();
 }
 

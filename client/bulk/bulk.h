@@ -25,20 +25,23 @@ struct BulkOptions {
   // Submits and calls in flight, and also unanswered sends, at least 1.
   size_t window = 256;
   size_t await_window = 1000;  // awaits in flight, at least 1
-  // Deadline of each attempt of a submit or call, from the start of the
-  // attempt. Also of a send, if it is a call of its own. Over a stream, the
+  // Deadline of each attempt of a call, from the start of the attempt. Also of
+  // a submit or send, if it is a call of its own. Over a stream, submits or
   // sends fail if no answer at all comes for this time, in practice for up to
   // twice as long.
   absl::Duration call_timeout = absl::Seconds(30);
   // Deadline of all calls.
   absl::Time deadline = absl::InfiniteFuture();
-  // Retries of a submit, send or call that is refused with RESOURCE_EXHAUSTED,
-  // and over a stream also of a send that is refused with JOURNAL_BEHIND.
+  // Retries of a submit, send or call that is refused with RESOURCE_EXHAUSTED
+  // or JOURNAL_BEHIND.
   int max_retries = 12;
   // Messages to one PID arrive in their order, over a stream if the daemon is
   // new enough. False: each send is a call, and they run at the same time, so
   // their messages may arrive in any order.
   bool keep_order = true;
+  // Submits go over a stream, in batches, if the daemon has one for the client.
+  // False: each submit is a call.
+  bool streams_submits = true;
 };
 
 class Bulk {
@@ -54,6 +57,9 @@ class Bulk {
   Bulk& operator=(const Bulk&) = delete;
 
   // Submit, Send, Call and Await never block.
+  // Submissions may start in any order. If the stream breaks, an unanswered one
+  // fails with an error that IsUnanswered (error.h), and its process may or may
+  // not have started; later ones are calls. See `streams_submits`.
   void Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done);
   // Messages to one PID arrive in the order of the calls. If one is refused for
   // good, the later ones are sent nevertheless. A message that is refused with

@@ -111,8 +111,7 @@ void CallWindow::Core::StartAttempt(const EntryPtr& entry) {
 
 void CallWindow::Core::AttemptFinished(const EntryPtr& entry,
                                        const absl::Status& status) {
-  if (status.code() == absl::StatusCode::kResourceExhausted &&
-      entry->retries < options_.max_retries) {
+  if (IsRefusedForNow(status) && entry->retries < options_.max_retries) {
     const auto delay = DetailsOf(status).retry_delay;
     if (delay && RetryAfter(entry, *delay)) return;
   }

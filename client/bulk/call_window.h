@@ -1,6 +1,6 @@
 // Runs many asynchronous calls with a bounded number in flight. Calls with the
 // same order key run one after the other, in the order of Add. A call that the
-// daemon refuses with RESOURCE_EXHAUSTED is retried after the delay that the
+// daemon refuses for now (IsRefusedForNow) is retried after the delay that the
 // daemon asks for.
 //
 // At any time, a call is in exactly one of these states:
@@ -38,7 +38,7 @@ class WindowedCall {
 
 struct CallWindowOptions {
   size_t window = 256;  // calls in flight, at least 1
-  // Retries of a call that ends with RESOURCE_EXHAUSTED and a retry delay. The
+  // Retries of a call that IsRefusedForNow (error.h), with a retry delay. The
   // delay doubles with each retry, up to max_retry_delay.
   int max_retries = 12;
   absl::Duration max_retry_delay = absl::Seconds(2);

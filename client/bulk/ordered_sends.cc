@@ -14,18 +14,12 @@
 #include "absl/strings/str_cat.h"
 #include "actord/v1/stream.pb.h"
 #include "client/bulk/send_order.h"
+#include "client/calls/batch.h"
 #include "client/calls/connection.h"
 #include "client/calls/error.h"
 #include "client/calls/mutex.h"
 
 namespace actord::client {
-namespace {
-
-// How long the destructor waits for the daemon to end a stream that has nothing
-// left to answer.
-constexpr absl::Duration kEndPatience = absl::Seconds(1);
-
-}  // namespace
 
 class OrderedSends::Core final
     : private grpc::ClientBidiReactor<v1::SendStreamRequest,
@@ -134,11 +128,11 @@ class OrderedSends::Core final
 
 OrderedSends::Core::~Core() {
   CancelAll();
-  const absl::Time patience_ends = absl::Now() + kEndPatience;
+  const absl::Time patience_ends = absl::Now() + kStreamEndPatience;
   const MutexLock lock(mutex_);
   while (state_ != State::kLeft || pending_ != 0 || !alarms_.empty()) {
     if (absl::Now() >= patience_ends) context_.TryCancel();
-    changed_.wait_for(mutex_, absl::ToChronoNanoseconds(kEndPatience));
+    changed_.wait_for(mutex_, absl::ToChronoNanoseconds(kStreamEndPatience));
   }
 }
 

@@ -5,28 +5,15 @@
 #include <unordered_set>
 #include <utility>
 
+#include "client/calls/batch.h"
 #include "client/calls/error.h"
 
 namespace actord::client {
 namespace {
 
-// The daemon's limit of items.
-constexpr int kMaxBatchItems = 1000;
-// A larger message is sent alone.
-constexpr size_t kMaxBatchBytes = 256 << 10;
-// Each daemon reads a batch of this message. The batch of a larger one could
-// end the stream; as a call of its own it fails alone.
-constexpr size_t kMaxMessageBytes = 3 << 20;
-
 bool NeedsOtherWay(const v1::SendRequest& request) {
   return request.pid().starts_with('#') ||
-         request.ByteSizeLong() > kMaxMessageBytes;
-}
-
-bool MayPass(const absl::Status& status) {
-  if (absl::IsResourceExhausted(status)) return true;
-  return absl::IsUnavailable(status) &&
-         DetailsOf(status).reason == "JOURNAL_BEHIND";
+         request.ByteSizeLong() > kMaxStreamedItemBytes;
 }
 
 }  // namespace
@@ -107,7 +94,7 @@ std::vector<SendOrder::Answered> SendOrder::Take(
 
 bool SendOrder::HoldRefused(Receiver& receiver, PendingSendPtr& send,
                             const absl::Status& why) {
-  if (!MayPass(why)) return false;
+  if (!IsRefusedForNow(why)) return false;
   const auto delay = DetailsOf(why).retry_delay;
   if (!delay) return false;
   // The daemon has not tried the later ones.

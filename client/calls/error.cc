@@ -119,6 +119,13 @@ absl::Status FromRefusal(const v1::Refusal& refusal) {
   return result;
 }
 
+bool IsRefusedForNow(const absl::Status& status) {
+  if (IsUnanswered(status)) return false;
+  return absl::IsResourceExhausted(status) ||
+         (absl::IsUnavailable(status) &&
+          DetailsOf(status).reason == "JOURNAL_BEHIND");
+}
+
 absl::Status MarkUnanswered(absl::Status status) {
   status.SetPayload(kUnansweredUrl, absl::Cord());
   return status;

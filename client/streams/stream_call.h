@@ -20,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "client/calls/batch.h"
 #include "client/calls/connection.h"
 #include "client/calls/endpoint.h"
 #include "client/calls/error.h"
@@ -127,11 +128,6 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
   }
 
  private:
-  // The daemon's limits of one request.
-  static constexpr size_t kMaxBatchItems = 1000;
-  // A larger item is sent alone.
-  static constexpr size_t kMaxBatchBytes = 256 << 10;
-
   [[nodiscard]] bool IsOver() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return finishing_ || broken_ || ended_;
   }
@@ -211,7 +207,7 @@ class StreamCall final : private grpc::ClientBidiReactor<Request, Response> {
   std::condition_variable_any changed_;
   // The batch that will be written next.
   Request batch_ ABSL_GUARDED_BY(mutex_);
-  size_t batch_items_ ABSL_GUARDED_BY(mutex_) = 0;
+  int batch_items_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t batch_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // Used by gRPC while writing_.
   Request written_ ABSL_GUARDED_BY(mutex_);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <optional>
 #include <utility>
 
 #include "actord/v1/actor_service.grpc.pb.h"
@@ -95,7 +96,16 @@ class FakeDaemon::Service final : public FakeOperations {
   }
 
   grpc::ServerBidiReactor<v1::SubmitStreamRequest, v1::SubmitStreamResponse>*
-  SubmitStream(CallbackServerContext* /*context*/) override {
+  SubmitStream(CallbackServerContext* context) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++log_.submit_streams;
+    }
+    if (daemon_.refuses_submit_streams) {
+      return FakeOperations::SubmitStream(context);  // UNIMPLEMENTED
+    }
+    v1::SubmitStreamResponse greeting;
+    greeting.set_max_outstanding(10'000);
     return NewStream<v1::SubmitStreamRequest, v1::SubmitStreamResponse>(
         [this, count = uint64_t{0}](const auto& request,
                                     auto& response) mutable {
@@ -118,7 +128,8 @@ class FakeDaemon::Service final : public FakeOperations {
               *news.mutable_outcome() = outcome;
             }
           }
-        });
+        },
+        greeting);
   }
 
   ServerUnaryReactor* Await(CallbackServerContext* context,
@@ -255,13 +266,15 @@ class FakeDaemon::Service final : public FakeOperations {
 
  private:
   template <typename Request, typename Response, typename Handle>
-  grpc::ServerBidiReactor<Request, Response>* NewStream(Handle handle) {
+  grpc::ServerBidiReactor<Request, Response>* NewStream(
+      Handle handle, std::optional<Response> greeting = std::nullopt) {
     const grpc::Status end = daemon_.streams_end_well
                                  ? grpc::Status::OK
                                  : MakeError(grpc::StatusCode::UNAVAILABLE,
                                              "DRAINING", "draining", "", 2000);
     return new FakeStream<Request, Response>(
-        std::move(handle), daemon_.stream_batches, daemon_.stream_answers, end);
+        std::move(handle), daemon_.stream_batches, daemon_.stream_answers, end,
+        std::move(greeting));
   }
 
   // The held receivers of a SendStream, with the last refused item of each.

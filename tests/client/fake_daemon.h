@@ -102,6 +102,8 @@ class FakeDaemon {
   // The number of responses of a stream; it stays open after the last one.
   // Negative: each request has one.
   int stream_answers = -1;
+  // SubmitStream is UNIMPLEMENTED.
+  bool refuses_submit_streams = false;
   // SendStream answers as a daemon that knows seen_count, and holds receivers.
   bool streams_keep_order = false;
   // Number of items to each PID that SendStream refuses with MAILBOX_FULL,
@@ -127,6 +129,7 @@ class FakeDaemon {
     std::vector<v1::WatchProcessesRequest> watches;
     size_t awaits_open = 0;  // awaits of processes that do not end
     size_t awaits_cancelled = 0;
+    size_t submit_streams = 0;
     size_t most_sends_to_one = 0;  // most in flight at a time for one PID
     std::vector<int> batch_items;  // items in each batch of a stream
   };

@@ -93,15 +93,25 @@ class ScriptedCall final : public WindowedCall {
   std::optional<absl::Status> result_;
 };
 
-absl::Status Full(std::optional<int> retry_ms) {
+// Refused with `reason`, "": none, and with a retry delay if it is given.
+absl::Status Refused(grpc::StatusCode code, std::optional<int> retry_ms,
+                     const std::string& reason = "") {
   google::rpc::Status status;
   if (retry_ms) {
     google::rpc::RetryInfo retry;
     retry.mutable_retry_delay()->set_nanos(*retry_ms * 1000000);
     status.add_details()->PackFrom(retry);
   }
-  return FromGrpc(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "full",
-                               status.SerializeAsString()));
+  if (!reason.empty()) {
+    google::rpc::ErrorInfo info;
+    info.set_reason(reason);
+    status.add_details()->PackFrom(info);
+  }
+  return FromGrpc(grpc::Status(code, "full", status.SerializeAsString()));
+}
+
+absl::Status Full(std::optional<int> retry_ms) {
+  return Refused(grpc::StatusCode::RESOURCE_EXHAUSTED, retry_ms);
 }
 
 TEST(CallWindow, StartsNoMoreCallsThanItsSize) {
@@ -172,6 +182,17 @@ TEST(CallWindow, RetriesCallsThatAreRefusedForWantOfRoom) {
   EXPECT_EQ(call->result(), absl::OkStatus());
 }
 
+TEST(CallWindow, RetriesCallsThatAreRefusedWhileTheDiskIsBehind) {
+  const auto call = std::make_shared<ScriptedCall>(
+      std::vector{Refused(grpc::StatusCode::UNAVAILABLE, 1, "JOURNAL_BEHIND"),
+                  absl::OkStatus()});
+  CallWindow window({});
+  window.Add(call);
+  ASSERT_TRUE(window.WaitUntilIdle(kPatience));
+  EXPECT_EQ(call->attempts(), 2U);
+  EXPECT_EQ(call->result(), absl::OkStatus());
+}
+
 TEST(CallWindow, GivesUpAfterTheMaximumOfRetries) {
   const auto call = std::make_shared<ScriptedCall>(
       std::vector{Full(1), Full(1), Full(1), absl::OkStatus()});
@@ -186,7 +207,8 @@ TEST(CallWindow, RetriesNoOtherError) {
   CallWindow window({});
   for (const absl::Status& status :
        {Full(std::nullopt), absl::UnavailableError("x"),
-        absl::InternalError("x")}) {
+        absl::InternalError("x"), MarkUnanswered(Full(1)),
+        Refused(grpc::StatusCode::UNAVAILABLE, 1, "DRAINING")}) {
     const auto call =
         std::make_shared<ScriptedCall>(std::vector{status, absl::OkStatus()});
     window.Add(call);

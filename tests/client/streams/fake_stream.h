@@ -48,12 +48,20 @@ class FakeStream final : public grpc::ServerBidiReactor<Request, Response> {
   // The stream ends with `end` after `batches` requests, at least 1. Negative:
   // the stream ends after the client has half-closed it. Requests after the
   // first `answers` get no response; negative: each gets one.
-  FakeStream(Handle handle, int batches, int answers, grpc::Status end)
+  // `greeting`: the first response, which needs no request.
+  FakeStream(Handle handle, int batches, int answers, grpc::Status end,
+             std::optional<Response> greeting)
       : handle_(std::move(handle)),
         batches_(batches),
         answers_(answers),
-        end_(std::move(end)) {
-    this->StartRead(&request_);
+        end_(std::move(end)),
+        greets_(greeting.has_value()) {
+    if (greets_) {
+      response_ = *std::move(greeting);
+      this->StartWrite(&response_);
+    } else {
+      this->StartRead(&request_);
+    }
   }
 
  private:
@@ -66,7 +74,9 @@ class FakeStream final : public grpc::ServerBidiReactor<Request, Response> {
     this->StartWrite(&response_);
   }
   void OnWriteDone(bool /*ok*/) override {
-    if (--batches_ == 0) return this->Finish(end_);
+    if (!std::exchange(greets_, false) && --batches_ == 0) {
+      return this->Finish(end_);
+    }
     this->StartRead(&request_);
   }
   void OnDone() override { delete this; }
@@ -75,6 +85,7 @@ class FakeStream final : public grpc::ServerBidiReactor<Request, Response> {
   int batches_;
   int answers_;
   const grpc::Status end_;
+  bool greets_;
   Request request_;
   Response response_;
 };
