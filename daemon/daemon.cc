@@ -59,8 +59,8 @@ absl::Status Daemon::OpenAll() {
   auto reservation = RpcServer::Reserve(config_);
   if (!reservation.ok()) return reservation.status();
   reservation_ = *std::move(reservation);
-  // If another daemon has the address, the files may belong to that daemon.
-  status = RemoveOldPortFiles();
+  // If another daemon has the address, the file may belong to that daemon.
+  if (!config_.port_file.empty()) status = RemovePortFile(config_.port_file);
   if (status.ok()) status = StartRuntime();
   if (status.ok()) status = StartServer();
   if (status.ok() && service_reports_ != nullptr) {

@@ -140,8 +140,6 @@ class Daemon {
   absl::StatusOr<AdminServer::Options> AdminOptions();
   // Ends the admin port. The answers of finished calls are written first.
   void StopAdmin();
-  // Removes the port files of an earlier run.
-  absl::Status RemoveOldPortFiles();
   // Writes the port files that are configured. That of the service comes last:
   // its reader finds that of the admin port.
   absl::Status WritePortFiles();

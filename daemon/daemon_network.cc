@@ -272,6 +272,11 @@ absl::Status Daemon::StartAdmin() {
     }
     options->listeners.push_back(*std::move(listener));
   }
+  // If another daemon had one of the addresses, the file could belong to it.
+  if (!config_.admin_port_file.empty()) {
+    const absl::Status status = RemovePortFile(config_.admin_port_file);
+    if (!status.ok()) return status;
+  }
   auto server = AdminServer::Start(*std::move(options), logger_,
                                    runtime::Clock::System());
   if (!server.ok()) return server.status();
@@ -289,15 +294,6 @@ void Daemon::StopAdmin() {
   if (admin_ != nullptr) admin_->Stop();
 }
 
-absl::Status Daemon::RemoveOldPortFiles() {
-  for (const std::string& path : {config_.port_file, config_.admin_port_file}) {
-    if (path.empty()) continue;
-    const absl::Status status = RemovePortFile(path);
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Daemon::WritePortFiles() {
   const std::pair<const std::string&, const std::vector<int>&> files[] = {
       {config_.admin_port_file, admin_ports_}, {config_.port_file, ports()}};
@@ -306,7 +302,10 @@ absl::Status Daemon::WritePortFiles() {
     // A reader of the file finds all earlier lines in the log.
     logger_.Flush(LogWriter::kLastPatience);
     auto file = PortFile::Write(path, ports);
-    if (!file.ok()) return file.status();
+    if (!file.ok()) {
+      RemovePortFiles();
+      return file.status();
+    }
     port_files_.push_back(*std::move(file));
   }
   return absl::OkStatus();

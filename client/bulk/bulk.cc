@@ -112,11 +112,16 @@ class StreamedSubmit final : public WindowedCall {
           if (status.ok()) call_->SetResponse(*std::move(answer));
           finished(status);
         },
-        [this, finished] { call_->Start(finished); });
+        [this, finished] {
+          call_->Start(finished);
+          // A Cancel before this had no call to cancel.
+          if (is_cancelled_.load()) call_->Cancel();
+        });
   }
 
+  // Uses nothing but this call: the stream may have ended. Bulk cancels it.
   void Cancel() override {
-    stream_.Cancel();
+    is_cancelled_.store(true);
     call_->Cancel();
   }
 
@@ -125,6 +130,7 @@ class StreamedSubmit final : public WindowedCall {
  private:
   StreamedSubmits& stream_;
   const std::shared_ptr<SubmitCall> call_;
+  std::atomic<bool> is_cancelled_{false};
 };
 
 absl::Duration Left(absl::Duration timeout, absl::Time start) {
@@ -270,6 +276,7 @@ bool Bulk::WaitUntilIdle(absl::Duration timeout) {
 void Bulk::CancelAll() {
   // `sends` comes last: the calls that it adds are then cancelled, too.
   core_->calls.CancelAll();
+  core_->submits.Cancel();
   core_->awaits.CancelAll();
   core_->sends.CancelAll();
 }

@@ -39,7 +39,7 @@ struct BulkOptions {
   // new enough. False: each send is a call, and they run at the same time, so
   // their messages may arrive in any order.
   bool keep_order = true;
-  // Submits go over a stream, in batches, if the daemon has one for the client.
+  // Submits go over a stream, in batches, unless the daemon refuses the stream.
   // False: each submit is a call.
   bool streams_submits = true;
 };
@@ -59,15 +59,16 @@ class Bulk {
   // Submit, Send, Call and Await never block.
   // Submissions may start in any order. If the stream breaks, an unanswered one
   // fails with an error that IsUnanswered (error.h), and its process may or may
-  // not have started; later ones are calls. See `streams_submits`.
+  // not have started; later ones are calls. Text that is not UTF-8 in one of
+  // them ends the stream. See `streams_submits`.
   void Submit(v1::SubmitRequest request, Done<v1::SubmitResponse> done);
   // Messages to one PID arrive in the order of the calls. If one is refused for
   // good, the later ones are sent nevertheless. A message that is refused with
-  // RESOURCE_EXHAUSTED is retried before the later ones. One exception: while
-  // another call or stream is sending the `message_id` of a message, the later
-  // ones do not wait for it, and may arrive before it. If the stream breaks, an
-  // unanswered message fails with an error that IsUnanswered (error.h), and may
-  // or may not have arrived. See `keep_order`.
+  // RESOURCE_EXHAUSTED or JOURNAL_BEHIND is retried before the later ones. One
+  // exception: while another call or stream is sending the `message_id` of a
+  // message, the later ones do not wait for it, and may arrive before it. If
+  // the stream breaks, an unanswered message fails with an error that
+  // IsUnanswered (error.h), and may or may not have arrived. See `keep_order`.
   void Send(v1::SendRequest request, Done<v1::SendResponse> done);
   // Calls run at the same time, also those to one PID.
   void Call(v1::CallRequest request, Done<v1::CallResponse> done);

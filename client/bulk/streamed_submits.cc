@@ -52,11 +52,16 @@ class StreamedSubmits::Core final
   };
 
   void Open() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Writes what waits, and watches over the daemon's patience.
+  // Writes what waits, and sets the alarm if an answer is expected.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Moves the answers out of `response_`.
   std::vector<Answered> TakeAnswers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] bool ExpectsAnswer() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return state_ == State::kOpening ||
+           (state_ == State::kOpen && !sent_.empty());
+  }
   // Ends the stream if no answer has come since the alarm was set.
   void Ring(bool in_time);
   // From now on only gRPC's callbacks start operations.
@@ -158,13 +163,12 @@ void StreamedSubmits::Core::Open() {
 }
 
 void StreamedSubmits::Core::Advance() {
+  if (is_cancelled_) return;  // OnDone ends what waits.
   if (state_ == State::kOpen && !writing_ && !is_answering_ && !let_go_ &&
       !waiting_.empty()) {
     WriteBatch();
   }
-  const bool expects_answer =
-      state_ == State::kOpening || (state_ == State::kOpen && !sent_.empty());
-  if (alarm_ != nullptr || !expects_answer || is_cancelled_) return;
+  if (alarm_ != nullptr || !ExpectsAnswer()) return;
   checked_answers_ = answers_;
   alarm_ = std::make_unique<grpc::Alarm>();
   // Set does not call Ring on this thread.
@@ -223,6 +227,8 @@ void StreamedSubmits::Core::OnReadDone(bool ok) {
   {
     const MutexLock lock(mutex_);
     is_answering_ = false;
+    // The time that the callers took is not the daemon's.
+    ++answers_;
     Advance();
   }
   StartRead(&response_);
@@ -279,9 +285,8 @@ void StreamedSubmits::Core::Ring(bool in_time) {
   std::unique_ptr<grpc::Alarm> rung;
   const MutexLock lock(mutex_);
   rung = std::move(alarm_);
-  const bool expects_answer =
-      state_ == State::kOpening || (state_ == State::kOpen && !sent_.empty());
-  if (in_time && expects_answer && answers_ == checked_answers_) {
+  if (in_time && ExpectsAnswer() && !is_answering_ &&
+      answers_ == checked_answers_) {
     has_stalled_ = true;
     context_.TryCancel();
   } else {

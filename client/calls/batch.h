@@ -9,7 +9,7 @@ namespace actord::client {
 
 // The daemon's limit of items in one batch.
 inline constexpr int kMaxBatchItems = 1000;
-// A batch has at most this many bytes. A larger item is sent alone.
+// A batch has at most this many bytes. A larger item is a batch of its own.
 inline constexpr size_t kMaxBatchBytes = size_t{256} << 10;
 // Each daemon reads a batch of one item of this size. The batch of a larger one
 // could end the stream; as a call of its own it fails alone.

@@ -47,9 +47,9 @@ absl::Status FromGrpc(const grpc::Status& status);
 // Makes a status that says why an item of a stream was refused.
 absl::Status FromRefusal(const v1::Refusal& refusal);
 
-// Whether a request that was refused with this error may succeed later, without
-// a change of anything else than the load: RESOURCE_EXHAUSTED, JOURNAL_BEHIND.
-// False if the answer did not come (IsUnanswered).
+// Whether a request that was refused with this error may succeed later if it is
+// sent again unchanged: RESOURCE_EXHAUSTED, JOURNAL_BEHIND. False if the answer
+// did not come (IsUnanswered).
 [[nodiscard]] bool IsRefusedForNow(const absl::Status& status);
 
 // Marks an error: the request may have been carried out, because the answer to

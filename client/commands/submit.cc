@@ -231,8 +231,9 @@ With --from-file, each line of FILE is a JSON object; the command line gives the
    "name": "orders/17", "on_name_conflict": "fail", "priority": 20,
    "labels": {"tenant": "acme"}}
 With "on_name_conflict": "deliver", a process that holds the name gets the --message. An unknown
-key is an error. Processes start in no particular order, because many requests are in flight at
-a time.
+key is an error. Processes start in no particular order. If the connection breaks, the items
+without an answer are reported as failed, but their processes may have started; "request_id"
+makes it safe to submit the file again.
 -o jsonl writes a line for each item as it finishes, with "line", "pid" and "outcome" or
 "error"; -o name writes the PIDs. A summary goes to standard error. The exit status is 1 if
 any item failed.

@@ -82,8 +82,8 @@ class Console extends Component {
     this.#last = performance.now();
   };
 
-  /** Each dialog is a new one: the browser may tell later that the last one was
-      closed. @param {{action: any, onDone?: () => void}} asked */
+  /** Each dialog is a new one: the browser fires the close event of the last one in
+      a later task. @param {{action: any, onDone?: () => void}} asked */
   #askFor = (asked) => this.setState({ asked: { ...asked, number: (this.#asks += 1) } });
   #unask = (asked) => this.setState((was) => (was.asked === asked ? { asked: null } : null));
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -149,6 +150,36 @@ TEST_F(StreamedSubmitsTest, StreamThatAnswersNothingIsBrokenOff) {
   EXPECT_EQ(Arrived().size(), 6U);
 }
 
+TEST_F(StreamedSubmitsTest, SlowCallbackDoesNotBreakTheStream) {
+  Bulk bulk(client_, {.window = 4, .call_timeout = absl::Seconds(2)});
+  std::atomic<int> answered = 0;
+  for (int i = 0; i < 4; ++i) {
+    v1::SubmitRequest request;
+    request.set_process_type("echo");
+    // A batch for each, so that later ones are sent while the callback runs.
+    request.mutable_input()->set_data(std::string(200'000, 'x'));
+    bulk.Submit(std::move(request), [&](const auto& response) {
+      EXPECT_TRUE(response.ok()) << response.status();
+      if (answered++ == 0) absl::SleepFor(absl::Milliseconds(4500));
+    });
+  }
+  ASSERT_TRUE(bulk.WaitUntilIdle(absl::Seconds(60)));
+  EXPECT_EQ(answered, 4);
+}
+
+TEST_F(StreamedSubmitsTest, CancelOfACallbackReachesThoseThatGoAlone) {
+  daemon_.stream_batches = 1;
+  Bulk bulk(client_, {.window = 4, .call_timeout = absl::Minutes(10)});
+  for (int i = 0; i < 20; ++i) {
+    v1::SubmitRequest request;
+    request.set_process_type("echo");
+    bulk.Submit(std::move(request), [&](const auto& response) {
+      if (IsUnanswered(response.status())) bulk.CancelAll();
+    });
+  }
+  EXPECT_TRUE(bulk.WaitUntilIdle(absl::Seconds(60)));
+}
+
 TEST_F(StreamedSubmitsTest, LargeOneGoesAlone) {
   v1::SubmitRequest request;
   request.set_process_type("echo");
@@ -172,13 +203,17 @@ TEST_F(StreamedSubmitsTest, CancelEndsAllOfThem) {
   bulk.CancelAll();
   ASSERT_TRUE(bulk.WaitUntilIdle(absl::Seconds(60)));
   ASSERT_EQ(answers_.size(), 20U);
+  const std::set<std::string> arrived = Arrived();
+  int unanswered = 0;
   for (const auto& [number, answer] : answers_) {
     EXPECT_TRUE(absl::IsCancelled(answer.status())) << answer.status();
-    // Only those that were written may have arrived.
-    EXPECT_EQ(IsUnanswered(answer.status()),
-              Arrived().count(std::to_string(number)) == 1)
-        << number;
+    if (IsUnanswered(answer.status())) {
+      ++unanswered;
+    } else {
+      EXPECT_EQ(arrived.count(std::to_string(number)), 0U) << number;
+    }
   }
+  EXPECT_LE(unanswered, 4);
   answers_.clear();
   Submit(bulk, 1);
   ASSERT_TRUE(bulk.WaitUntilIdle(absl::Seconds(60)));

@@ -16,6 +16,7 @@
 #include "runtime/process/errors.h"
 #include "runtime/process/type_limits.h"
 #include "runtime/system/processor.h"
+#include "tests/support/sanitizers.h"
 
 namespace actord::runtime {
 namespace {
@@ -124,7 +125,8 @@ TEST(TypeLimits, RefusedTakeRefusesNoOther) {
   TypeLimits limits({{.process_type = "limited", .max_processes = 1}});
   // One thread gives its place up and wants it back, while another one tries:
   // one of the two has it then.
-  constexpr int kRounds = 150'000;
+  // ThreadSanitizer runs all of them.
+  constexpr int kRounds = ACTORD_ADDRESS_SANITIZER ? 15'000 : 150'000;
   std::atomic<int> round{0};
   std::atomic<int> tried{0};
   std::atomic<bool> has_taken{false};

@@ -119,7 +119,7 @@ export async function keyboardIsEnough(kit) {
   await page.getByText("It was terminated: ABORTED: at night").waitFor();
 }
 
-/** The browser tells that a dialog was closed in a later task. @param {import("./kit.mjs").Kit} kit */
+/** The browser fires the close event of a dialog in a later task. @param {import("./kit.mjs").Kit} kit */
 export async function dialogOpensRightAfterAnother(kit) {
   const page = await kit.sharedPage();
   await kit.show(page, `process/${encodeURIComponent(kit.order.pids.tree)}`);
