@@ -52,6 +52,8 @@ class StreamedSubmits::Core final
   };
 
   void Open() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Half-closes a stream that has nothing to answer, and cancels any other.
+  void End() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Writes what waits, and sets the alarm if an answer is expected.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -107,15 +109,8 @@ class StreamedSubmits::Core final
 StreamedSubmits::Core::~Core() {
   const absl::Time patience_ends = absl::Now() + kStreamEndPatience;
   const MutexLock lock(mutex_);
-  is_cancelled_ = true;
-  if (alarm_ != nullptr) alarm_->Cancel();
+  End();
   if (state_ == State::kNone) return;
-  if (state_ == State::kOpen && !writing_ && !let_go_) {
-    StartWritesDone();
-    LetGo();
-  } else if (state_ != State::kLeft) {
-    context_.TryCancel();
-  }
   while (state_ != State::kLeft || alarm_ != nullptr) {
     if (absl::Now() >= patience_ends) context_.TryCancel();
     changed_.wait_for(mutex_, absl::ToChronoNanoseconds(kStreamEndPatience));
@@ -140,8 +135,17 @@ void StreamedSubmits::Core::Start(const v1::SubmitRequest& request, Done done,
 
 void StreamedSubmits::Core::Cancel() {
   const MutexLock lock(mutex_);
+  End();
+}
+
+void StreamedSubmits::Core::End() {
   if (std::exchange(is_cancelled_, true)) return;
-  if (state_ == State::kOpening || state_ == State::kOpen) {
+  if (alarm_ != nullptr) alarm_->Cancel();
+  const bool is_idle = waiting_.empty() && sent_.empty() && !writing_;
+  if (state_ == State::kOpen && is_idle && !let_go_) {
+    StartWritesDone();
+    LetGo();
+  } else if (state_ == State::kOpening || state_ == State::kOpen) {
     context_.TryCancel();
   }
 }
