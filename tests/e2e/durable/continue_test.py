@@ -79,6 +79,8 @@ class Names(StoreCase):
         self.start(exit_status=-signal.SIGKILL)
         pid = self.actor.submit("probe.rounds", b"5", durability=DURABLE)
         self.actor.send(pid, "tell", b"desk")
+        # The message is accepted before its step.
+        self.assertEqual(self.value(pid), 5 + 1)
         desk = self.actor.submit("probe", b"", "collect", name="desk")
         self.actor.send(pid, "tell", b"desk")
         self.assertEqual(self.value(pid), 5 + 1 + 1000)
