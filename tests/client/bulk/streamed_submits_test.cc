@@ -83,6 +83,7 @@ TEST_F(StreamedSubmitsTest, DaemonWithoutStreamsGetsCalls) {
   for (const auto& [number, answer] : answers_) {
     ASSERT_TRUE(answer.ok()) << answer.status();
   }
+  EXPECT_EQ(answers_.size(), 1000U);
   EXPECT_EQ(Arrived().size(), 1000U);
   EXPECT_EQ(daemon_.log().submit_streams, 1U);
 }
@@ -197,7 +198,9 @@ TEST_F(StreamedSubmitsTest, CancelEndsAllOfThem) {
   daemon_.stream_answers = 0;
   Bulk bulk(client_, {.window = 4});
   Submit(bulk, 20);
+  const absl::Time end = absl::Now() + absl::Seconds(60);
   while (daemon_.log().batch_items.empty()) {
+    ASSERT_LT(absl::Now(), end) << "no batch comes";
     absl::SleepFor(absl::Milliseconds(1));
   }
   bulk.CancelAll();
