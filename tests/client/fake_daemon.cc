@@ -26,6 +26,11 @@ class FakeDaemon::Service final : public FakeOperations {
   ServerUnaryReactor* Submit(CallbackServerContext* context,
                              const v1::SubmitRequest* request,
                              v1::SubmitResponse* response) override {
+    class Hanging final : public ServerUnaryReactor {
+      void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+      void OnDone() override { delete this; }
+    };
+    if (daemon_.submits_hang) return new Hanging;
     const std::lock_guard lock(mutex_);
     log_.submits.push_back(*request);
     return Answer(context, Start(*request, response));

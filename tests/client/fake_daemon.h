@@ -102,6 +102,8 @@ class FakeDaemon {
   // The number of responses of a stream; it stays open after the last one.
   // Negative: each request has one.
   int stream_answers = -1;
+  // Calls of Submit are not answered.
+  bool submits_hang = false;
   // SubmitStream is UNIMPLEMENTED.
   bool refuses_submit_streams = false;
   // SendStream answers as a daemon that knows seen_count, and holds receivers.

@@ -170,14 +170,25 @@ TEST_F(StreamedSubmitsTest, SlowCallbackDoesNotBreakTheStream) {
 
 TEST_F(StreamedSubmitsTest, CancelOfACallbackReachesThoseThatGoAlone) {
   daemon_.stream_batches = 1;
+  daemon_.submits_hang = true;
   Bulk bulk(client_, {.window = 4, .call_timeout = absl::Minutes(10)});
-  for (int i = 0; i < 20; ++i) {
+  std::atomic<bool> has_cancelled = false;
+  for (int i = 0; i < 8; ++i) {
     v1::SubmitRequest request;
     request.set_process_type("echo");
+    // A batch for each: one is unanswered at the end of the stream, and others
+    // wait behind it.
+    request.mutable_input()->set_data(std::string(200'000, 'x'));
     bulk.Submit(std::move(request), [&](const auto& response) {
-      if (IsUnanswered(response.status())) bulk.CancelAll();
+      if (!IsUnanswered(response.status())) return;
+      has_cancelled = true;
+      bulk.CancelAll();
     });
   }
+  if (bulk.WaitUntilIdle(absl::Seconds(10))) return;
+  // The stream may have ended before it had a second batch.
+  EXPECT_FALSE(has_cancelled) << "calls go on after the cancel";
+  bulk.CancelAll();
   EXPECT_TRUE(bulk.WaitUntilIdle(absl::Seconds(60)));
 }
 
